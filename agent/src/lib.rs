@@ -1,0 +1,2 @@
+//! The JVMTI agent of jfr-chains. Unsafe code lives in `jvm` alone.
+#![deny(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Reads JFR recordings back into leak and GC reports.
+#![deny(unsafe_code)]

@@ -1,0 +1,2 @@
+//! The `jfr-chains` command.
+fn main() {}

@@ -1,0 +1,2 @@
+//! A client of the JVM attach protocol.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Writes JFR chunks: constants, chunks and the crash-safe file.
+#![forbid(unsafe_code)]

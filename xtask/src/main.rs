@@ -1,0 +1,3 @@
+//! Tasks of the workspace.
+#![forbid(unsafe_code)]
+fn main() {}
