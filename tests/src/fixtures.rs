@@ -1,0 +1,112 @@
+//! The Java fixtures, compiled once per content.
+
+use crate::{Child, Jdk, paths};
+use anyhow::{Context as _, bail, ensure};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+const COMPILE_LIMIT: Duration = Duration::from_secs(300);
+/// Feature release that `fixtures/java` is compiled for.
+const BASE_RELEASE: u32 = 11;
+/// Feature release that `fixtures/java21` is compiled for (virtual threads).
+const VIRTUAL_THREADS_RELEASE: u32 = 21;
+
+/// The compiled fixtures.
+#[derive(Clone, Debug)]
+pub struct JavaFixtures {
+    classes: PathBuf,
+    classes21: Option<PathBuf>,
+}
+
+impl JavaFixtures {
+    /// Class path of `fixtures/java`, for JDK 11 and later.
+    pub fn classes(&self) -> &Path {
+        &self.classes
+    }
+
+    /// Class path of `fixtures/java21`, for JDK 21 and later; `None` where no such compiler is here.
+    pub fn classes21(&self) -> Option<&Path> {
+        self.classes21.as_deref()
+    }
+}
+
+/// Compiles `fixtures/java` and `fixtures/java21` unless the target folder holds the classes of exactly
+/// this source and compiler; other processes wait. Errs without a `javac`, or with its messages.
+pub fn java_fixtures() -> anyhow::Result<JavaFixtures> {
+    static COMPILED: OnceLock<Result<JavaFixtures, String>> = OnceLock::new();
+    let compiled = COMPILED.get_or_init(|| compile_all().map_err(|e| format!("{e:#}")));
+    compiled.clone().map_err(anyhow::Error::msg)
+}
+
+fn compile_all() -> anyhow::Result<JavaFixtures> {
+    let root = paths::workspace().join("fixtures");
+    let jdk = Jdk::compiler(BASE_RELEASE)
+        .context("no JDK with javac found; install openjdk-17-jdk-headless")?;
+    let classes = compile(&jdk, &root.join("java"), BASE_RELEASE)?;
+    let newer = root.join("java21");
+    let classes21 = match Jdk::compiler(VIRTUAL_THREADS_RELEASE) {
+        Some(jdk) if newer.is_dir() => Some(compile(&jdk, &newer, VIRTUAL_THREADS_RELEASE)?),
+        _ => None,
+    };
+    Ok(JavaFixtures { classes, classes21 })
+}
+
+fn compile(jdk: &Jdk, source: &Path, release: u32) -> anyhow::Result<PathBuf> {
+    let mut files = Vec::new();
+    collect(source, &mut files).with_context(|| format!("reading {}", source.display()))?;
+    files.sort();
+    let mut hash = crc32fast::Hasher::new();
+    hash.update(jdk.version().as_bytes());
+    for file in &files {
+        hash.update(file.strip_prefix(source)?.to_string_lossy().as_bytes());
+        hash.update(&std::fs::read(file)?);
+    }
+    let base = paths::target_dir().join("fixtures");
+    std::fs::create_dir_all(&base)?;
+    let classes = base.join(format!("classes-{release}-{:08x}", hash.finalize()));
+    let lock = File::create(base.join("lock"))?;
+    lock.lock()?;
+    if classes.is_dir() {
+        return Ok(classes);
+    }
+    let fresh = tempfile::tempdir_in(&base)?;
+    let javac = jdk.tool("javac").context("the JDK lost its javac")?;
+    let run = Child::new(javac)
+        .args([
+            "--release",
+            &release.to_string(),
+            "-g",
+            "-nowarn",
+            "-Xlint:-options",
+            "-encoding",
+            "UTF-8",
+            "-d",
+        ])
+        .arg(fresh.path())
+        .args(
+            files
+                .iter()
+                .filter(|file| file.extension().is_some_and(|ext| ext == "java")),
+        )
+        .run(COMPILE_LIMIT)?;
+    ensure!(run.ok(), "{run}");
+    std::fs::rename(fresh.path(), &classes)?;
+    if !classes.is_dir() {
+        bail!("{} vanished", classes.display());
+    }
+    Ok(classes)
+}
+
+fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
