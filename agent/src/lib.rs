@@ -1,2 +1,4 @@
-//! The JVMTI agent of jfr-chains. Unsafe code lives in `jvm` alone.
+//! The JVMTI agent of jfr-chains. Unsafe code lives in [`jvm`] alone.
 #![deny(unsafe_code)]
+
+pub mod jvm;
