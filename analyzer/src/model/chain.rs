@@ -1,0 +1,335 @@
+//! One reference chain as every producer's chains are told in: from a GC root to a leaf.
+
+use serde::Serialize;
+
+use super::noise::Noise;
+use super::time::EpochNanos;
+
+/// Where a GC root lives. The words are those of the JSON.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum RootKind {
+    /// A static field of a class.
+    StaticField,
+    /// A live thread object.
+    Thread,
+    /// A thread-local value of a live thread.
+    ThreadLocal,
+    /// A class loader, or a class it keeps.
+    ClassLoader,
+    /// A JNI global reference: native code holds it.
+    JniGlobal,
+    /// A JNI local reference of a native frame.
+    JniLocal,
+    /// A local variable of a Java frame.
+    StackLocal,
+    /// An object whose monitor is held.
+    Monitor,
+    /// The finalizer's queue.
+    Finalizer,
+    /// A class or object that the JVM itself keeps.
+    System,
+    /// The recording does not say.
+    Unknown,
+}
+
+impl RootKind {
+    /// Every kind, in the order of the documentation.
+    pub const ALL: [Self; 11] = [
+        Self::StaticField,
+        Self::Thread,
+        Self::ThreadLocal,
+        Self::ClassLoader,
+        Self::JniGlobal,
+        Self::JniLocal,
+        Self::StackLocal,
+        Self::Monitor,
+        Self::Finalizer,
+        Self::System,
+        Self::Unknown,
+    ];
+
+    /// The kind's word in JSON, policies and signatures.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StaticField => "static-field",
+            Self::Thread => "thread",
+            Self::ThreadLocal => "thread-local",
+            Self::ClassLoader => "class-loader",
+            Self::JniGlobal => "jni-global",
+            Self::JniLocal => "jni-local",
+            Self::StackLocal => "stack-local",
+            Self::Monitor => "monitor",
+            Self::Finalizer => "finalizer",
+            Self::System => "system",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The kind that `word` names, in any of the spellings of `as_str`; `None` for another word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// The kind in words, as a sentence would begin.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::StaticField => "static field",
+            Self::Thread => "thread",
+            Self::ThreadLocal => "thread-local of thread",
+            Self::ClassLoader => "class loader",
+            Self::JniGlobal => "JNI global reference (native code)",
+            Self::JniLocal => "JNI local reference of thread",
+            Self::StackLocal => "local variable of thread",
+            Self::Monitor => "held monitor",
+            Self::Finalizer => "finalizer queue",
+            Self::System => "the JVM itself",
+            Self::Unknown => "unknown root",
+        }
+    }
+
+    /// Whether the root usually lives as long as the process or a thread does.
+    pub const fn is_durable(self) -> bool {
+        matches!(
+            self,
+            Self::StaticField
+                | Self::Thread
+                | Self::ThreadLocal
+                | Self::ClassLoader
+                | Self::JniGlobal
+                | Self::System
+        )
+    }
+}
+
+/// How a chain holds its leaf: what a garbage collection does about it.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strength {
+    /// Strong references from a durable root: nothing frees it.
+    Strong,
+    /// Strong references from a root that a returning method ends.
+    Transient,
+    /// Only the finalizer's queue: freed once the finalizer ran.
+    Finalizer,
+    /// At least one soft reference: freed when the heap runs low.
+    Soft,
+    /// At least one weak or phantom reference: freed at a collection.
+    Weak,
+    /// The recording does not say.
+    Unknown,
+}
+
+impl Strength {
+    /// The strength that `word` names; unknown words are `Unknown`.
+    pub fn parse(word: &str) -> Self {
+        match word {
+            "strong" | "durable" => Self::Strong,
+            "transient" => Self::Transient,
+            "finalizer" => Self::Finalizer,
+            "soft" => Self::Soft,
+            "weak" | "phantom" => Self::Weak,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The strength's word in JSON and policies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Strong => "strong",
+            Self::Transient => "transient",
+            Self::Finalizer => "finalizer",
+            Self::Soft => "soft",
+            Self::Weak => "weak",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What the strength means for a person, for every strength that is not plainly a leak's.
+    pub const fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Strong | Self::Unknown => None,
+            Self::Transient => Some("held by a running method only: gone when it returns"),
+            Self::Finalizer => Some("waiting for finalization: a slow finalizer, not a holder"),
+            Self::Soft => Some("softly held: the JVM frees it before an OutOfMemoryError"),
+            Self::Weak => Some("weakly held: the next collection frees it"),
+        }
+    }
+}
+
+/// Which kind of event told the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Producer {
+    /// Our agent.
+    JfrChains,
+    /// `jdk.OldObjectSample` of the JVM.
+    Jdk,
+    /// `datadog.ReferenceChain`.
+    Datadog,
+}
+
+impl Producer {
+    /// The producer's word in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::JfrChains => "jfr-chains",
+            Self::Jdk => "jdk",
+            Self::Datadog => "datadog",
+        }
+    }
+}
+
+/// The start of a chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Root {
+    /// Where the root lives.
+    pub kind: RootKind,
+    /// The root in words, as its producer told it.
+    pub text: String,
+    /// The class that declares the static field, or the class of the root object.
+    pub class: Option<String>,
+    /// The static field's or local variable's name.
+    pub field: Option<String>,
+    /// The thread's name, when the root belongs to one.
+    pub thread: Option<String>,
+}
+
+/// What leads from one object of a chain to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EdgeKind {
+    /// An instance field.
+    Field,
+    /// An element of an object array.
+    Array,
+    /// A static field.
+    Static,
+    /// The referent of a soft, weak or phantom reference.
+    Referent,
+    /// Something the JVM keeps: a class's loader, a loader's class, a frame, a monitor.
+    Jvm,
+    /// The producer gives no edge.
+    Unknown,
+}
+
+/// The edge that leads *into* a hop's object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Edge {
+    /// What sort of edge it is.
+    pub kind: EdgeKind,
+    /// The field's name.
+    pub name: Option<String>,
+    /// The array index that was seen; never part of a signature.
+    pub index: Option<u64>,
+}
+
+/// One object of a chain, or a run of objects of the same class behind the same edge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hop {
+    /// The object's class, in Java's notation (`java.util.HashMap$Node[]`).
+    pub class: String,
+    /// What leads into it.
+    pub edge: Edge,
+    /// How many such hops follow each other, at least 1.
+    pub run: u64,
+}
+
+/// One Java frame.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Frame {
+    /// The declaring class.
+    pub class: String,
+    /// The method's name.
+    pub method: String,
+    /// The line, when the class has a line table.
+    pub line: Option<u32>,
+}
+
+/// A reference chain with everything that is known of it, merged over all sightings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Chain {
+    /// Eight hex digits of the signature.
+    pub id: String,
+    /// The chain's identity: no index, no count, no hidden-class number.
+    pub signature: String,
+    /// Where it starts.
+    pub root: Root,
+    /// From the root to the leaf.
+    pub hops: Vec<Hop>,
+    /// The class that the chain is about: the leaf to act on.
+    pub leaf: String,
+    /// What a collection does about it.
+    pub strength: Strength,
+    /// Instances reached over this path.
+    pub instances: Option<u64>,
+    /// Part of the instances reached that this path holds, 0..=1.
+    pub share: Option<f64>,
+    /// Part of the heap that was looked at, 0..=1.
+    pub coverage: Option<f64>,
+    /// Bytes that the retained samples stand for.
+    pub retained_sampled_bytes: Option<u64>,
+    /// Growth of those bytes.
+    pub growth_bytes_per_hour: Option<f64>,
+    /// Name of the thread that allocates.
+    pub allocating_thread: Option<String>,
+    /// Where it allocates, innermost frame first.
+    pub stack: Vec<Frame>,
+    /// First sighting.
+    pub first_seen: Option<EpochNanos>,
+    /// Last sighting.
+    pub last_seen: Option<EpochNanos>,
+    /// Which kind of event told it.
+    pub producer: Producer,
+    /// Age of the leaf in GC epochs, when told.
+    pub age_epochs: Option<u64>,
+    /// How many events told this chain.
+    pub sightings: u64,
+    /// Positions in `inputs` of the recordings that have it.
+    pub seen_in: Vec<usize>,
+    /// Why the chain is ranked last, if it is.
+    pub noise: Option<Noise>,
+}
+
+impl Chain {
+    /// The static field, thread or other thing that holds the chain, short enough for a headline.
+    pub fn holder(&self) -> String {
+        match (&self.root.class, &self.root.field, &self.root.thread) {
+            (Some(class), Some(field), None) => format!("{}.{field}", simple_name(class)),
+            (_, _, Some(thread)) => format!("{} \"{thread}\"", self.root.kind.words()),
+            _ if !self.root.text.is_empty() => self.root.text.clone(),
+            (Some(class), None, None) => format!("{} {class}", self.root.kind.words()),
+            _ => self.root.kind.words().to_owned(),
+        }
+    }
+}
+
+/// A class name without its packages: `java.util.HashMap$Node[]` gives `HashMap$Node[]`.
+pub fn simple_name(class: &str) -> &str {
+    class.rsplit_once('.').map_or(class, |(_, simple)| simple)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_root_kind_reads_back_from_its_word() {
+        for kind in RootKind::ALL {
+            assert_eq!(RootKind::parse(kind.as_str()), Some(kind));
+            let json = serde_json::to_string(&kind).unwrap();
+            assert_eq!(json, format!("\"{}\"", kind.as_str()));
+        }
+        assert_eq!(RootKind::parse("heap"), None);
+    }
+
+    #[test]
+    fn a_simple_name_keeps_nesting_and_dimensions() {
+        assert_eq!(simple_name("java.util.HashMap$Node[]"), "HashMap$Node[]");
+        assert_eq!(simple_name("int[]"), "int[]");
+    }
+}
