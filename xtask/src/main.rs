@@ -1,3 +1,47 @@
-//! Tasks of the workspace.
+//! Tasks of the workspace: `cargo xtask demo`, `test`, `fixtures`.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod demo;
+mod fixtures;
+mod jdk;
+mod steps;
+mod test;
+
+use clap::{Parser, Subcommand};
+
+/// Tasks of the jfr-chains workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Runs a leaking Java service under the agent and prints the report.
+    Demo(demo::Options),
+    /// Runs every test of the workspace, after installing what they need.
+    Test(test::Options),
+    /// Compiles the Java fixtures and checks or rewrites their manifest.
+    Fixtures(fixtures::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().task {
+        Task::Demo(options) => demo::run(&options),
+        Task::Test(options) => test::run(&options),
+        Task::Fixtures(options) => fixtures::run(&options),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

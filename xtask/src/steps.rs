@@ -1,0 +1,63 @@
+//! Steps that a task runs in sight of the user: the command is said, its output is passed through.
+
+use anyhow::{Context as _, ensure};
+use jfr_chains_tests::workspace;
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+
+/// The cargo that runs this task.
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Runs a command in the workspace with its output on ours; errs when it cannot start or fails.
+pub fn run(command: &mut Command) -> anyhow::Result<()> {
+    let shown = shown(command);
+    eprintln!("+ {shown}");
+    let status = command
+        .current_dir(workspace())
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| shown.clone())?;
+    ensure!(status.success(), "{shown}: {status}");
+    Ok(())
+}
+
+/// Whether a program of that name is on the PATH.
+pub fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
+fn shown(command: &Command) -> String {
+    let mut words = vec![command.get_program().to_string_lossy().into_owned()];
+    words.extend(
+        command
+            .get_args()
+            .map(|arg| arg.to_string_lossy().into_owned()),
+    );
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{on_path, run};
+    use std::process::Command;
+
+    #[test]
+    fn a_failing_step_names_its_command_and_status() {
+        let error = run(Command::new("sh").args(["-c", "exit 3"]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("sh -c exit 3") && error.contains("exit status: 3"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn only_programs_on_the_path_are_found() {
+        assert!(on_path("sh"));
+        assert!(!on_path("no-such-program-of-ours"));
+    }
+}
