@@ -2,3 +2,4 @@
 #![deny(unsafe_code)]
 
 pub mod jvm;
+pub mod options;
