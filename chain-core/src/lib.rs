@@ -1,2 +1,26 @@
 //! Pure decisions of jfr-chains: no JVM, no clock, no thread, no I/O.
 #![forbid(unsafe_code)]
+
+pub mod admission;
+pub mod chain;
+pub mod config;
+pub mod engine;
+pub mod gate;
+pub mod ids;
+pub mod inline;
+pub mod input;
+pub mod liveness;
+pub mod plan;
+pub mod record;
+pub mod tick;
+pub mod tuning;
+pub mod walk;
+
+pub use config::Config;
+pub use engine::Engine;
+pub use ids::{ClassId, SampleId, SearchId, ShortId, ThreadId, TraceId};
+pub use input::Input;
+pub use plan::{Action, PassPlan};
+pub use record::Record;
+pub use tick::{Bytes, Epoch, Micros, Millis, Tick};
+pub use walk::{HeapWalk, PassReport, ReleaseReport};
