@@ -2,3 +2,4 @@
 #![deny(unsafe_code)]
 
 pub mod model;
+pub mod report;

@@ -104,60 +104,83 @@ impl RootKind {
     }
 }
 
-/// How a chain holds its leaf: what a garbage collection does about it.
+/// How a chain holds its leaf: what a garbage collection does about it. The strongest comes first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Strength {
-    /// Strong references from a durable root: nothing frees it.
-    Strong,
+    /// Strong references from a root that lives as long as the process or a thread.
+    Durable,
     /// Strong references from a root that a returning method ends.
     Transient,
-    /// Only the finalizer's queue: freed once the finalizer ran.
-    Finalizer,
+    /// The recording does not say.
+    Unknown,
+    /// The finalizer's queue, a cleaner, a thread's context class loader.
+    Housekeeping,
     /// At least one soft reference: freed when the heap runs low.
     Soft,
     /// At least one weak or phantom reference: freed at a collection.
     Weak,
-    /// The recording does not say.
-    Unknown,
 }
 
 impl Strength {
+    /// Every strength, the strongest first.
+    pub const ALL: [Self; 6] = [
+        Self::Durable,
+        Self::Transient,
+        Self::Unknown,
+        Self::Housekeeping,
+        Self::Soft,
+        Self::Weak,
+    ];
+
     /// The strength that `word` names; unknown words are `Unknown`.
     pub fn parse(word: &str) -> Self {
-        match word {
-            "strong" | "durable" => Self::Strong,
-            "transient" => Self::Transient,
-            "finalizer" => Self::Finalizer,
-            "soft" => Self::Soft,
-            "weak" | "phantom" => Self::Weak,
-            _ => Self::Unknown,
+        Self::ALL
+            .into_iter()
+            .find(|strength| strength.as_str() == word)
+            .unwrap_or(Self::Unknown)
+    }
+
+    /// What a root's kind alone says.
+    pub const fn of_root(kind: RootKind) -> Self {
+        match kind {
+            RootKind::StackLocal | RootKind::JniLocal | RootKind::Monitor => Self::Transient,
+            RootKind::Finalizer => Self::Housekeeping,
+            RootKind::Unknown => Self::Unknown,
+            _ => Self::Durable,
         }
     }
 
     /// The strength's word in JSON and policies.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Strong => "strong",
+            Self::Durable => "durable",
             Self::Transient => "transient",
-            Self::Finalizer => "finalizer",
+            Self::Unknown => "unknown",
+            Self::Housekeeping => "housekeeping",
             Self::Soft => "soft",
             Self::Weak => "weak",
-            Self::Unknown => "unknown",
         }
     }
 
     /// What the strength means for a person, for every strength that is not plainly a leak's.
     pub const fn note(self) -> Option<&'static str> {
         match self {
-            Self::Strong | Self::Unknown => None,
+            Self::Durable | Self::Unknown => None,
             Self::Transient => Some("held by a running method only: gone when it returns"),
-            Self::Finalizer => Some("waiting for finalization: a slow finalizer, not a holder"),
+            Self::Housekeeping => {
+                Some("the JVM's own upkeep (finalizer, cleaner, context class loader)")
+            }
             Self::Soft => Some("softly held: the JVM frees it before an OutOfMemoryError"),
             Self::Weak => Some("weakly held: the next collection frees it"),
         }
+    }
+
+    /// Whether the chain is of the class that fails no build unless a policy says so.
+    pub const fn is_lenient(self) -> bool {
+        matches!(self, Self::Housekeeping | Self::Soft | Self::Weak)
     }
 }
 
@@ -209,12 +232,32 @@ pub enum EdgeKind {
     Array,
     /// A static field.
     Static,
-    /// The referent of a soft, weak or phantom reference.
-    Referent,
-    /// Something the JVM keeps: a class's loader, a loader's class, a frame, a monitor.
-    Jvm,
+    /// An object's class, a class's loader and the like.
+    Class,
+    /// The referent of a soft reference.
+    Soft,
+    /// The referent of a weak or phantom reference.
+    Weak,
+    /// The root's own reference.
+    Root,
     /// The producer gives no edge.
     Unknown,
+}
+
+impl EdgeKind {
+    /// The kind that `word` names; unknown words are `Unknown`.
+    pub fn parse(word: &str) -> Self {
+        match word {
+            "field" => Self::Field,
+            "array" => Self::Array,
+            "static" => Self::Static,
+            "class" => Self::Class,
+            "soft" => Self::Soft,
+            "weak" => Self::Weak,
+            "root" => Self::Root,
+            _ => Self::Unknown,
+        }
+    }
 }
 
 /// The edge that leads *into* a hop's object.
@@ -325,6 +368,15 @@ mod tests {
             assert_eq!(json, format!("\"{}\"", kind.as_str()));
         }
         assert_eq!(RootKind::parse("heap"), None);
+    }
+
+    #[test]
+    fn strengths_read_back_and_order_from_strong_to_weak() {
+        for strength in Strength::ALL {
+            assert_eq!(Strength::parse(strength.as_str()), strength);
+        }
+        assert!(Strength::ALL.is_sorted());
+        assert_eq!(Strength::parse("iron"), Strength::Unknown);
     }
 
     #[test]

@@ -126,8 +126,17 @@ pub struct Candidate {
     pub chains: Vec<String>,
     /// Why it is ranked last, if it is.
     pub noise: Option<Noise>,
-    /// `(time, ages)` of each report, for the plots.
-    pub series: Vec<(EpochNanos, f64)>,
+    /// Distinct ages over time.
+    pub series: Vec<AgePoint>,
+}
+
+/// Distinct GC ages of a class at one fold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AgePoint {
+    /// When.
+    pub time: EpochNanos,
+    /// Distinct ages.
+    pub ages: u64,
 }
 
 /// So many of so many.

@@ -1,0 +1,14 @@
+//! Renderers: each prints a [`Report`](crate::model::Report), none analyses.
+
+pub mod advice;
+pub mod json;
+pub mod markdown;
+pub mod path;
+pub mod safe;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;
+pub mod text;
+pub mod units;
+pub mod words;

@@ -1,0 +1,88 @@
+//! Names from a recording are whatever an application chose: made harmless before they are shown.
+
+use std::borrow::Cow;
+
+/// `text` without control characters and direction overrides, for terminals: each becomes `\u{..}`.
+///
+/// A thread may be called `\x1b[2J`; a report must not clear the reader's screen.
+pub fn terminal(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hostile(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether `c` moves the cursor, starts an escape sequence or reorders the text around it.
+fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// `text` as an inline code span of Markdown, whatever backticks it contains.
+pub fn markdown_code(text: &str) -> String {
+    let text = terminal(text);
+    let longest = text
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    if longest == 0 {
+        format!("{fence}{text}{fence}")
+    } else {
+        format!("{fence} {text} {fence}")
+    }
+}
+
+/// `text` as running Markdown text: nothing in it is markup, a link or HTML.
+pub fn markdown_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in terminal(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' | '@' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_direction_overrides_become_visible() {
+        assert_eq!(terminal("http-1"), "http-1");
+        assert_eq!(terminal("\x1b[2Jx"), "\\u{1b}[2Jx");
+        assert_eq!(terminal("a\u{202e}b\r\nc"), "a\\u{202e}b\\u{d}\\u{a}c");
+    }
+
+    #[test]
+    fn no_name_ends_its_code_span() {
+        assert_eq!(markdown_code("a.B"), "`a.B`");
+        assert_eq!(markdown_code("a`b"), "`` a`b ``");
+        assert_eq!(markdown_code("``"), "``` `` ```");
+    }
+
+    #[test]
+    fn running_text_is_never_markup() {
+        assert_eq!(
+            markdown_text("<img src=x> [a](b) | c_d @all"),
+            "&lt;img src=x&gt; \\[a\\](b) \\| c\\_d \\@all"
+        );
+    }
+}

@@ -1,0 +1,324 @@
+//! The report for a terminal: 80 columns, the verdict first, then what to act on.
+//!
+//! Lines carry ANSI styles; the caller's stream keeps or strips them.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use textwrap::Options;
+use unicode_width::UnicodeWidthStr;
+
+use super::path::{self, Line, Part};
+use super::safe::terminal;
+use super::words::{self, FOOTER};
+use super::{advice, units};
+use crate::model::{Candidate, Chain, Report, Verdict};
+
+/// Columns that prose and tables keep to; a single name may be longer.
+const WIDTH: usize = 80;
+/// Column where the values of a finding begin.
+const VALUE: usize = 13;
+/// Frames of a stack that are shown.
+const FRAMES: usize = 8;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const ROOT: Style = AnsiColor::Cyan.on_default();
+const FIELD: Style = AnsiColor::Yellow.on_default();
+
+fn verdict_style(verdict: Verdict) -> Style {
+    let color = match verdict {
+        Verdict::Leak => AnsiColor::Red,
+        Verdict::NoLeak => AnsiColor::Green,
+        Verdict::Plateau | Verdict::NotHeap | Verdict::Unknown => AnsiColor::Yellow,
+    };
+    color.on_default().bold()
+}
+
+/// Writes `report` as text.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    head(report, out)?;
+    let (signal, noise): (Vec<_>, Vec<_>) = report.chains.iter().partition(|c| c.noise.is_none());
+    for (at, chain) in signal.iter().enumerate() {
+        finding(report, chain, at + 1, out)?;
+    }
+    growing(report, out)?;
+    noise_section(&noise, out)?;
+    searches(report, out)?;
+    cost(report, out)?;
+    agent(report, out)?;
+    inputs(report, out)?;
+    writeln!(out)?;
+    prose(out, "", FOOTER, DIM)?;
+    for unknown in words::unknowns(report) {
+        prose(out, "- ", &unknown, DIM)?;
+    }
+    Ok(())
+}
+
+fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let style = verdict_style(report.verdict);
+    let word = words::verdict(report.verdict);
+    let headline = words::headline(report);
+    let indent = word.width() + 2;
+    let pad = " ".repeat(indent);
+    let text = terminal(&headline);
+    let lines = textwrap::wrap(
+        &text,
+        Options::new(WIDTH)
+            .initial_indent(&pad)
+            .subsequent_indent(&pad)
+            .break_words(false),
+    );
+    for (at, line) in lines.iter().enumerate() {
+        if at == 0 {
+            let rest = line.get(indent..).unwrap_or_default();
+            writeln!(out, "{style}{word}:{style:#} {BOLD}{rest}{BOLD:#}")?;
+        } else {
+            writeln!(out, "{BOLD}{line}{BOLD:#}")?;
+        }
+    }
+    prose(out, "", &report.reason, Style::new())?;
+    if let Some(oom) = words::projection(report) {
+        prose(out, "", &oom, Style::new())?;
+    }
+    for jvm in &report.jvms {
+        prose(out, "", &words::jvm(jvm), DIM)?;
+    }
+    for hint in &report.hints {
+        prose(out, "Hint: ", hint, AnsiColor::Yellow.on_default())?;
+    }
+    Ok(())
+}
+
+fn finding(report: &Report, chain: &Chain, number: usize, out: &mut dyn Write) -> io::Result<()> {
+    let leaf = terminal(&chain.leaf);
+    let mark = format!("[{}]", chain.id);
+    let title = format!("{number}. {leaf}");
+    let gap = WIDTH.saturating_sub(title.width() + mark.width()).max(1);
+    writeln!(out)?;
+    writeln!(
+        out,
+        "{BOLD}{title}{BOLD:#}{}{DIM}{mark}{DIM:#}",
+        " ".repeat(gap)
+    )?;
+    for (at, text) in words::grows(report, chain).iter().enumerate() {
+        entry(out, if at == 0 { "Grows" } else { "" }, text)?;
+    }
+    allocation(out, chain.allocating_thread.as_deref(), &chain.stack)?;
+    held_by(chain, out)?;
+    for (at, text) in advice::for_chain(chain).iter().enumerate() {
+        entry(out, if at == 0 { "Look at" } else { "" }, text)?;
+    }
+    Ok(())
+}
+
+fn allocation(
+    out: &mut dyn Write,
+    thread: Option<&str>,
+    stack: &[crate::model::Frame],
+) -> io::Result<()> {
+    if let Some(thread) = thread {
+        entry(out, "Allocated", &format!("by thread \"{thread}\""))?;
+    }
+    for (at, frame) in stack.iter().take(FRAMES).enumerate() {
+        let label = if at == 0 && thread.is_none() {
+            "Allocated"
+        } else {
+            ""
+        };
+        let line = frame.line.map_or_else(String::new, |l| format!(":{l}"));
+        let text = format!("at {}.{}{line}", frame.class, frame.method);
+        let text = terminal(&text);
+        writeln!(out, "   {label:<width$}{text}", width = VALUE - 3)?;
+    }
+    if stack.len() > FRAMES {
+        let more = units::counted((stack.len() - FRAMES) as u64, "frame", "frames");
+        writeln!(out, "{:VALUE$}{DIM}... {more} more{DIM:#}", "")?;
+    }
+    Ok(())
+}
+
+fn held_by(chain: &Chain, out: &mut dyn Write) -> io::Result<()> {
+    for line in path::lines(chain) {
+        hop(out, &line)?;
+    }
+    let held = words::held(chain);
+    if !held.is_empty() {
+        entry(out, "", &held)?;
+    }
+    if let Some(note) = chain.strength.note() {
+        entry(out, "", &format!("Note: {note}."))?;
+    }
+    Ok(())
+}
+
+fn hop(out: &mut dyn Write, line: &Line) -> io::Result<()> {
+    let holder = terminal(&line.holder);
+    let edge = terminal(&line.edge);
+    let (label, indent, style) = match line.part {
+        Part::Root => ("Held by", VALUE, ROOT),
+        Part::Hop => ("", VALUE + 2, Style::new()),
+        Part::Gap => ("", VALUE + 2, DIM),
+        Part::Leaf => ("", VALUE + 2, BOLD),
+    };
+    write!(
+        out,
+        "   {label:<width$}{style}{holder}{style:#}",
+        width = indent - 3
+    )?;
+    if !edge.is_empty() {
+        if indent + holder.width() + 1 + edge.width() > WIDTH {
+            write!(out, "\n{:width$}", "", width = indent + 2)?;
+        } else {
+            write!(out, " ")?;
+        }
+        write!(out, "{FIELD}{edge}{FIELD:#}")?;
+    }
+    writeln!(out)?;
+    if let Some(note) = &line.note {
+        let note = terminal(note);
+        writeln!(out, "{:width$}{DIM}({note}){DIM:#}", "", width = indent + 2)?;
+    }
+    Ok(())
+}
+
+fn growing(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let rest: Vec<&Candidate> = report
+        .candidates
+        .iter()
+        .filter(|c| c.chains.is_empty() && c.noise.is_none())
+        .collect();
+    if rest.is_empty() {
+        return Ok(());
+    }
+    section(out, "Watched classes without a chain")?;
+    for candidate in rest.iter().take(10) {
+        let class = terminal(&candidate.class);
+        let style = if candidate.qualifying {
+            BOLD
+        } else {
+            Style::new()
+        };
+        writeln!(out, "   {style}{class}{style:#}")?;
+        prose(out, "      ", &words::candidate(candidate), Style::new())?;
+    }
+    if rest.len() > 10 {
+        let more = units::count((rest.len() - 10) as u64);
+        writeln!(out, "   {DIM}... {more} more, in the JSON{DIM:#}")?;
+    }
+    Ok(())
+}
+
+fn noise_section(noise: &[&Chain], out: &mut dyn Write) -> io::Result<()> {
+    if noise.is_empty() {
+        return Ok(());
+    }
+    section(out, "Probably warm-up or the JDK's own (ranked last)")?;
+    for chain in noise {
+        let text = format!(
+            "{} held by {} [{}]: {}",
+            chain.leaf,
+            chain.holder(),
+            chain.id,
+            chain.noise.map_or("", |noise| noise.reason)
+        );
+        prose(out, "   ", &text, DIM)?;
+    }
+    Ok(())
+}
+
+fn searches(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    section(out, "Searches")?;
+    if report.searches.is_empty() {
+        prose(out, "   ", &words::no_search(report), Style::new())?;
+    }
+    for (label, text) in words::searches(report) {
+        entry(out, &label, &text)?;
+    }
+    if !report.cost.refusals.is_empty() {
+        entry(out, "Refused", &words::refusals(&report.cost.refusals))?;
+    }
+    Ok(())
+}
+
+fn cost(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let lines = words::cost(report);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    section(out, "Cost")?;
+    for (label, text) in lines {
+        entry(out, label, &text)?;
+    }
+    Ok(())
+}
+
+fn agent(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let lines = words::agent(report);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    section(out, "Agent")?;
+    for (label, text) in lines {
+        entry(out, label, &text)?;
+    }
+    Ok(())
+}
+
+fn inputs(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    section(out, "Read")?;
+    for input in &report.inputs {
+        prose(out, "   ", &words::input(input), Style::new())?;
+        for skipped in &input.skipped {
+            let text = words::skipped(skipped);
+            prose(
+                out,
+                "      skipped: ",
+                &text,
+                AnsiColor::Yellow.on_default(),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn section(out: &mut dyn Write, title: &str) -> io::Result<()> {
+    writeln!(out)?;
+    writeln!(out, "{BOLD}{title}{BOLD:#}")
+}
+
+/// `   Label    text`, wrapped with a hanging indent.
+fn entry(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    let first = format!("   {label:<width$}", width = VALUE - 3);
+    let text = terminal(text);
+    let pad = " ".repeat(VALUE);
+    for line in textwrap::wrap(
+        &text,
+        Options::new(WIDTH)
+            .initial_indent(&first)
+            .subsequent_indent(&pad)
+            .break_words(false),
+    ) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn prose(out: &mut dyn Write, indent: &str, text: &str, style: Style) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let text = terminal(text);
+    let pad = " ".repeat(indent.width());
+    for line in textwrap::wrap(
+        &text,
+        Options::new(WIDTH)
+            .initial_indent(indent)
+            .subsequent_indent(&pad)
+            .break_words(false),
+    ) {
+        writeln!(out, "{style}{line}{style:#}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,410 @@
+//! Sentences that every format shares, so that text, Markdown and HTML never disagree.
+
+use std::collections::BTreeMap;
+
+use super::units;
+use crate::model::{
+    Candidate, Chain, InputInfo, Jvm, Producer, Report, Search, SearchEnd, Skipped, Verdict,
+};
+
+/// How the figures may be read (search-control, section 15).
+pub const FOOTER: &str = "Heap-walk-call time, manual-walk time, effective budget and cadence, \
+    candidate progress and backoff, search outcome and drop counters belong together; none alone \
+    establishes application pause, CPU overhead or complete coverage.";
+
+/// The verdict in capitals.
+pub const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Leak => "LEAK",
+        Verdict::Plateau => "PLATEAU",
+        Verdict::NoLeak => "NO LEAK",
+        Verdict::NotHeap => "NOT THE HEAP",
+        Verdict::Unknown => "UNKNOWN",
+    }
+}
+
+/// What a person reads first, after the verdict.
+pub fn headline(report: &Report) -> String {
+    let first = report.chains.iter().find(|chain| chain.noise.is_none());
+    match (report.verdict, first) {
+        (Verdict::Leak | Verdict::Plateau, Some(chain)) => {
+            let grows = match (report.verdict, chain.growth_bytes_per_hour) {
+                (Verdict::Leak, Some(rate)) if rate > 0.0 => {
+                    let rate = units::rate_per_hour(rate);
+                    format!("grows by {} and ", rate.trim_start_matches('+'))
+                }
+                (Verdict::Plateau, _) => "grew, stopped growing, and ".to_owned(),
+                _ => String::new(),
+            };
+            format!("{} {grows}is held by {}", chain.leaf, chain.holder())
+        }
+        (Verdict::Leak, None) => {
+            let class = report
+                .candidates
+                .iter()
+                .find(|c| c.qualifying)
+                .map_or("something", |c| c.class.as_str());
+            format!("{class} keeps growing; no chain was found")
+        }
+        (Verdict::Plateau, None) => "what grew has stopped growing".to_owned(),
+        (Verdict::NoLeak, _) => "nothing on the Java heap keeps growing".to_owned(),
+        (Verdict::NotHeap, _) => "the process grows, the Java heap does not".to_owned(),
+        (Verdict::Unknown, Some(_)) => {
+            "old objects and what holds them, without a measure of growth".to_owned()
+        }
+        (Verdict::Unknown, None) => "the recording cannot answer".to_owned(),
+    }
+}
+
+/// The projection as a sentence; `None` when there is nothing to say.
+pub fn projection(report: &Report) -> Option<String> {
+    let seconds = report.oom.seconds_to_oom?;
+    Some(format!(
+        "At the last measured rate the memory is full in about {} (a projection).",
+        units::seconds(seconds)
+    ))
+}
+
+/// `JDK 17.0.12+7 (OpenJDK 64-Bit Server VM), G1, max heap 256 MiB, pid 42: com.acme.Main`.
+pub fn jvm(jvm: &Jvm) -> String {
+    let mut parts = Vec::new();
+    let version = jvm.version.as_deref().unwrap_or("unknown version");
+    // The full version string names the build, the host and more; the first words suffice.
+    parts.push(match &jvm.name {
+        Some(name) => format!("{name} {}", short_version(version)),
+        None => format!("JVM {}", short_version(version)),
+    });
+    parts.extend(jvm.collector.clone());
+    if let Some(max) = jvm.max_heap_bytes {
+        parts.push(format!("max heap {}", units::bytes(max)));
+    }
+    if let Some(pid) = jvm.pid {
+        parts.push(format!("pid {pid}"));
+    }
+    let mut out = parts.join(", ");
+    if let Some(arguments) = jvm.java_arguments.as_deref().filter(|a| !a.is_empty()) {
+        let shown: String = arguments.chars().take(200).collect();
+        out.push_str(": ");
+        out.push_str(&shown);
+    }
+    out
+}
+
+/// `(17.0.12+7-Debian...)` out of `OpenJDK 64-Bit Server VM (17.0.12+7-Debian...) for linux...`.
+fn short_version(version: &str) -> &str {
+    let inside = version
+        .split_once('(')
+        .and_then(|(_, rest)| rest.split_once(')'))
+        .map(|(inside, _)| inside);
+    inside.unwrap_or(version)
+}
+
+/// What grows, in one or two sentences.
+pub fn grows(report: &Report, chain: &Chain) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut parts = Vec::new();
+    if let Some(rate) = chain.growth_bytes_per_hour {
+        parts.push(units::rate_per_hour(rate));
+    }
+    if let Some(bytes) = chain.retained_sampled_bytes {
+        parts.push(format!("{} retained by samples", units::bytes(bytes)));
+    }
+    if let Some(age) = chain.age_epochs {
+        parts.push(format!(
+            "{} old",
+            units::counted(age, "GC epoch", "GC epochs")
+        ));
+    }
+    if !parts.is_empty() {
+        out.push(parts.join(", "));
+    }
+    let own = report
+        .candidates
+        .iter()
+        .filter(|candidate| candidate.chains.contains(&chain.id));
+    for candidate in own {
+        if candidate.qualifying && candidate.confirmed == Some(false) {
+            out.push(
+                "unconfirmed: no old, mixed or full collection has run since it qualified"
+                    .to_owned(),
+            );
+            break;
+        }
+    }
+    if chain.sightings > 1 && chain.producer != Producer::JfrChains {
+        out.push(format!(
+            "{} samples share this chain",
+            units::count(chain.sightings)
+        ));
+    }
+    if let (Some(first), Some(last)) = (chain.first_seen, chain.last_seen)
+        && last > first
+    {
+        out.push(format!("seen over {}", units::span(last.since(first))));
+    }
+    out
+}
+
+/// How many the path holds and how much was looked at.
+pub fn held(chain: &Chain) -> String {
+    let mut parts = Vec::new();
+    if let Some(instances) = chain.instances {
+        let mut part = units::counted(instances, "instance", "instances");
+        part.push_str(" on this path");
+        parts.push(part);
+    }
+    if let Some(share) = chain.share {
+        parts.push(format!("{} of those reached", units::percent(share)));
+    }
+    if let Some(coverage) = chain.coverage {
+        parts.push(format!("coverage {} of the heap", units::percent(coverage)));
+    }
+    match chain.producer {
+        Producer::JfrChains => {}
+        Producer::Jdk => parts.push("from jdk.OldObjectSample".to_owned()),
+        Producer::Datadog => parts.push("from datadog.ReferenceChain".to_owned()),
+    }
+    parts.join(", ")
+}
+
+/// How far a class is from a signal, and what it retains.
+pub fn candidate(candidate: &Candidate) -> String {
+    let mut parts = Vec::new();
+    if candidate.qualifying {
+        parts.push("qualifies as a leak candidate".to_owned());
+    } else if candidate.ever_qualified {
+        parts.push("qualified earlier, not at the end".to_owned());
+    }
+    if !candidate.qualifying {
+        parts.extend(candidate.progress_words());
+    }
+    if let Some(eta) = candidate.earliest_signal_ns
+        && !candidate.qualifying
+    {
+        parts.push(format!("earliest signal in about {}", units::span(eta)));
+    }
+    if let Some(bytes) = candidate.retained_sampled_bytes {
+        parts.push(format!("{} retained by samples", units::bytes(bytes)));
+    }
+    if let Some(rate) = candidate.growth_bytes_per_hour {
+        parts.push(units::rate_per_hour(rate));
+    }
+    if let Some(thread) = &candidate.thread {
+        parts.push(format!("allocated by thread \"{thread}\""));
+    }
+    parts.join("; ")
+}
+
+/// Why there is no search in the recording.
+pub fn no_search(report: &Report) -> String {
+    if report.agent.is_none() {
+        return "The recording has no agent events: nobody searched.".to_owned();
+    }
+    if report.cost.refusals.is_empty() {
+        "None was started.".to_owned()
+    } else {
+        "None was started; the start gate refused, by reason:".to_owned()
+    }
+}
+
+/// One labelled line a search.
+pub fn searches(report: &Report) -> Vec<(String, String)> {
+    report
+        .searches
+        .iter()
+        .enumerate()
+        .map(|(at, search)| {
+            let number = search.id.unwrap_or(at as u64 + 1);
+            (format!("#{number}"), one_search(search))
+        })
+        .collect()
+}
+
+fn one_search(search: &Search) -> String {
+    let mut parts = vec![match &search.outcome {
+        SearchEnd::Completed => "completed".to_owned(),
+        SearchEnd::Abandoned(reason) => format!("abandoned: {}", abandon_reason(reason)),
+        SearchEnd::Running => "still running at the end".to_owned(),
+    }];
+    if let (Some(start), Some(end)) = (search.start, search.end) {
+        parts.push(format!("over {}", units::span(end.since(start))));
+    }
+    parts.push(units::counted(search.passes, "pass", "passes"));
+    if let Some(visited) = search.visited {
+        parts.push(units::counted(visited, "object visited", "objects visited"));
+    }
+    if search.producer == Producer::JfrChains {
+        parts.push(format!(
+            "{} in heap-walk calls",
+            units::span(search.heap_walk_call_ns)
+        ));
+        parts.push(format!("{} walking", units::span(search.manual_walk_ns)));
+    }
+    if let Some(coverage) = search.coverage {
+        parts.push(format!("coverage {}", units::percent(coverage)));
+    }
+    parts.extend(
+        search
+            .details
+            .iter()
+            .map(|(name, value)| format!("{name} {value}")),
+    );
+    parts.join(", ")
+}
+
+/// An abandonment's reason with what it means; words of other producers as they are.
+fn abandon_reason(reason: &str) -> String {
+    let meaning = match normal(reason).as_str() {
+        "frontiercap" => "the frontier reached its bound before the search was through",
+        "rootenumerationerror" => "the JVM failed to enumerate its roots three times",
+        "candidatelost" => {
+            "the watched objects died or moved out of reach before a chain was found"
+        }
+        "ttl" => "it took longer than its time limit",
+        "noprogress" => "30 passes found nothing new",
+        "canarystuck" => "the watched objects could not be reached",
+        "memcap" => "the memory bound cut the search",
+        _ => return reason.to_owned(),
+    };
+    format!("{reason} ({meaning})")
+}
+
+fn normal(word: &str) -> String {
+    word.chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}
+
+/// `SafepointDebt 12 times, NoCandidate 3 times`.
+pub fn refusals(refusals: &BTreeMap<String, u64>) -> String {
+    refusals
+        .iter()
+        .map(|(name, count)| format!("{name} {}", units::counted(*count, "time", "times")))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// What watching and searching cost, as labelled lines.
+pub fn cost(report: &Report) -> Vec<(&'static str, String)> {
+    let cost = &report.cost;
+    if report.agent.is_none() && cost.passes == 0 {
+        return Vec::new();
+    }
+    let mut out = vec![
+        (
+            "Safepoint",
+            format!(
+                "{} of heap-walk-call time, worst pass {}",
+                units::span(cost.heap_walk_call_ns),
+                units::span(cost.worst_pass_ns)
+            ),
+        ),
+        (
+            "CPU",
+            format!(
+                "{} of manual-walk time in {}",
+                units::span(cost.manual_walk_ns),
+                units::counted(cost.passes, "pass", "passes")
+            ),
+        ),
+    ];
+    let mut balances = Vec::new();
+    if let Some(balance) = cost.safepoint_balance_ns {
+        balances.push(format!("safepoint {}", units::span(balance)));
+    }
+    if let Some(balance) = cost.cpu_balance_ns {
+        balances.push(format!("CPU {}", units::span(balance)));
+    }
+    if !balances.is_empty() {
+        out.push(("Debt left", balances.join(", ")));
+    }
+    out
+}
+
+/// The agent's state, as labelled lines.
+pub fn agent(report: &Report) -> Vec<(&'static str, String)> {
+    let Some(agent) = &report.agent else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    if let Some(state) = &agent.state {
+        let version = agent
+            .version
+            .as_ref()
+            .map_or_else(String::new, |version| format!(" (version {version})"));
+        out.push(("State", format!("{state}{version}")));
+    }
+    if let Some(configuration) = agent.configuration.as_ref().filter(|c| !c.is_empty()) {
+        out.push(("Options", configuration.clone()));
+    }
+    for degradation in &agent.degradations {
+        out.push(("Limits", degradation.clone()));
+    }
+    let drops: Vec<_> = agent
+        .drops
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(name, count)| format!("{name} {}", units::count(*count)))
+        .collect();
+    if !drops.is_empty() {
+        out.push(("Dropped", drops.join(", ")));
+    }
+    out
+}
+
+/// What was read of one input.
+pub fn input(input: &InputInfo) -> String {
+    let mut out = format!(
+        "{}: {}, {}",
+        input.path,
+        units::counted(input.chunks, "chunk", "chunks"),
+        units::counted(input.events, "event", "events")
+    );
+    if let (Some(start), Some(end)) = (input.start, input.end) {
+        out.push_str(&format!(
+            ", {} from {}",
+            units::span(end.since(start)),
+            units::clock(start)
+        ));
+    }
+    out
+}
+
+/// Where and why something was skipped.
+pub fn skipped(skipped: &Skipped) -> String {
+    match skipped.chunk {
+        Some(chunk) => format!("chunk {chunk}, offset {}: {}", skipped.offset, skipped.what),
+        None => format!("offset {}: {}", skipped.offset, skipped.what),
+    }
+}
+
+/// What these figures do not say, for this report.
+pub fn unknowns(report: &Report) -> Vec<String> {
+    let mut out = Vec::new();
+    if report
+        .chains
+        .iter()
+        .any(|c| c.coverage.is_some_and(|part| part < 1.0))
+    {
+        out.push(
+            "Part of the heap was not looked at: another path may hold the same objects."
+                .to_owned(),
+        );
+    }
+    if !report.chains.is_empty() {
+        out.push(
+            "A chain is one observed path at one moment; bytes are estimates from samples."
+                .to_owned(),
+        );
+    }
+    if report.chains.iter().any(|c| c.producer == Producer::Jdk) {
+        out.push(
+            "jdk.OldObjectSample tells survivors, not growth, and no total per path.".to_owned(),
+        );
+    }
+    if report.agent.is_none() && report.chains.is_empty() {
+        out.push("Without chains this report cannot say what holds an object.".to_owned());
+    }
+    out
+}
