@@ -1,6 +1,6 @@
 //! Schemas, and the two ways through an event's fields.
 
-use super::{Bytes, EpochMillis, Kind, Nanos, Share};
+use super::{Bytes, EpochMillis, Kind, Name, Nanos, Share};
 use crate::entity::{ClassInfo, StackInfo, ThreadInfo};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub enum Value<'a> {
     Double(f64),
     /// Boolean.
     Boolean(bool),
-    /// Text or null.
+    /// Text or null, for [`Kind::Text`] and [`Kind::Name`].
     Text(Option<&'a str>),
     /// A class or null.
     Class(Option<&'a Arc<ClassInfo>>),
@@ -249,6 +249,26 @@ impl FieldType for String {
     }
     fn take(source: &(impl FieldSource + ?Sized), name: &str) -> Self {
         source.text(name).unwrap_or_default()
+    }
+}
+
+impl FieldType for Option<Name> {
+    const KIND: Kind = Kind::Name;
+    fn value(&self) -> Value<'_> {
+        Value::Text(self.as_deref())
+    }
+    fn take(source: &(impl FieldSource + ?Sized), name: &str) -> Self {
+        source.text(name).map(Name::from)
+    }
+}
+
+impl FieldType for Name {
+    const KIND: Kind = Kind::Name;
+    fn value(&self) -> Value<'_> {
+        Value::Text(Some(self))
+    }
+    fn take(source: &(impl FieldSource + ?Sized), name: &str) -> Self {
+        source.text(name).map(Name::from).unwrap_or_default()
     }
 }
 

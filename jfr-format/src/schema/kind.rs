@@ -18,6 +18,8 @@ pub enum Kind {
     Boolean,
     /// Text.
     Text,
+    /// Text that recurs, such as the name of a class: pooled where the recording has pools.
+    Name,
     /// A class.
     Class,
     /// A thread.
@@ -45,7 +47,7 @@ impl Kind {
             Self::Float | Self::Percentage => "float",
             Self::Double => "double",
             Self::Boolean => "boolean",
-            Self::Text => "java.lang.String",
+            Self::Text | Self::Name => "java.lang.String",
             Self::Class => "java.lang.Class",
             Self::Thread => "java.lang.Thread",
             Self::StackTrace => "jdk.types.StackTrace",

@@ -20,7 +20,7 @@ pub mod events;
 pub use events::AnyEvent;
 pub use field::{Event, EventSchema, FieldSink, FieldSource, FieldSpec, FieldType, Value};
 pub use kind::Kind;
-pub use values::{Bytes, EpochMillis, Nanos, Share};
+pub use values::{Bytes, EpochMillis, Name, Nanos, Share};
 
 /// The category that every event type of ours carries, outermost first.
 pub const CATEGORY: [&str; 2] = ["Java Virtual Machine", "Reference Chains"];

@@ -130,8 +130,8 @@ fn an_event_comes_back_as_it_was() {
     };
     assert_eq!(there_and_back(&hop), hop);
     let pass = SearchPass {
-        controller_error: Some(-0.5),
-        controller_signal: None,
+        visited_objects: Some(-5),
+        evicted: None,
         ..SearchPass::default()
     };
     assert_eq!(there_and_back(&pass), pass);

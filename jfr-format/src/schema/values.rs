@@ -1,4 +1,6 @@
-//! Numbers with their unit in the type.
+//! Numbers with their unit in the type, and text that recurs.
+
+use std::borrow::Cow;
 
 /// A length of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,3 +42,41 @@ pub struct EpochMillis(pub i64);
 /// A share, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Share(pub f32);
+
+/// Text that recurs in a recording, such as the name of a class or of a state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(pub Cow<'static, str>);
+
+impl Name {
+    /// A name that the program itself gives.
+    #[must_use]
+    pub const fn of(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+}
+
+impl std::ops::Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Self {
+        Self(Cow::Owned(text.to_owned()))
+    }
+}
+
+impl From<String> for Name {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self)
+    }
+}
