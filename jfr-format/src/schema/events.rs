@@ -7,8 +7,8 @@
 use super::declare::declare_events;
 use super::event_enum::declare_any_event;
 use super::{
-    Bytes, EpochMillis, Event, EventSchema, FieldSink, FieldSource, FieldSpec, FieldType, Nanos,
-    Share,
+    Bytes, EpochMillis, Event, EventSchema, FieldSink, FieldSource, FieldSpec, FieldType, Name,
+    Nanos, Share,
 };
 use crate::entity::{ClassInfo, StackInfo, ThreadInfo};
 use std::sync::Arc;
