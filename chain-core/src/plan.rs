@@ -13,6 +13,10 @@ pub const MAX_THREADS: usize = 8;
 ///
 /// An action that needs an answer (all but `Wait` and `Stopped`) is repeated by every
 /// [`Engine::poll`](crate::Engine::poll) until its answering input arrives.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a plan is copied without allocating, once a pass"
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "journal",
