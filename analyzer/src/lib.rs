@@ -1,5 +1,7 @@
 //! Reads JFR recordings back into leak and GC reports.
 #![deny(unsafe_code)]
 
+pub mod input;
 pub mod model;
+pub mod reader;
 pub mod report;

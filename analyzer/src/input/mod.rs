@@ -1,0 +1,91 @@
+//! From a path to bytes: mapped files, standard input, compressed files.
+
+mod compressed;
+mod map;
+mod spool;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::reader::ReadError;
+use map::Map;
+use spool::Spool;
+
+/// The bytes of one input, mapped where possible.
+#[derive(Debug)]
+pub struct Input {
+    path: PathBuf,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+pub(crate) enum Bytes {
+    Owned(Vec<u8>),
+    Mapped(Map),
+}
+
+impl Bytes {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Bytes::Owned(bytes) => bytes,
+            Bytes::Mapped(map) => map.bytes(),
+        }
+    }
+}
+
+impl Input {
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// Regular files are mapped; pipes and devices are read; gzip, zip and LZ4 frames are
+    /// recognised by their content and decompressed. Long streams go to an unnamed temporary file, so
+    /// that memory stays small.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let io = |source| ReadError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let raw = if path.as_os_str() == "-" {
+            Spool::read(io::stdin().lock()).map_err(io)?
+        } else {
+            let file = File::open(path).map_err(io)?;
+            let metadata = file.metadata().map_err(io)?;
+            if metadata.is_dir() {
+                return Err(io(io::Error::from(io::ErrorKind::IsADirectory)));
+            }
+            if metadata.is_file() && metadata.len() > 0 {
+                match Map::of(&file) {
+                    Ok(map) => Bytes::Mapped(map),
+                    Err(_) => Spool::read(file).map_err(io)?,
+                }
+            } else {
+                Spool::read(file).map_err(io)?
+            }
+        };
+        Self::of(path.to_owned(), raw)
+    }
+
+    /// Takes bytes from memory; compressed ones are decompressed as in [`Input::open`].
+    pub fn from_bytes(name: PathBuf, bytes: Vec<u8>) -> Result<Self, ReadError> {
+        Self::of(name, Bytes::Owned(bytes))
+    }
+
+    fn of(path: PathBuf, raw: Bytes) -> Result<Self, ReadError> {
+        let opened = compressed::open(raw.as_slice()).map_err(|what| ReadError::Compressed {
+            path: path.clone(),
+            what,
+        })?;
+        let bytes = opened.unwrap_or(raw);
+        Ok(Self { path, bytes })
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The decompressed bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+}

@@ -1,0 +1,321 @@
+//! One chunk: its types, its clock, its constants and its events.
+
+use std::sync::OnceLock;
+
+use jfr_format::header::{self, Header, State};
+
+use super::clock::Clock;
+use super::error::Skipped;
+use super::event::Event;
+
+use super::metadata::{self, Metadata};
+use super::pools::Pools;
+use super::resync::Resync;
+use super::split::Span;
+use super::types::{Type, Types};
+use super::value::{Struct, Value, constant};
+use super::walk::{Head, METADATA_ID, Walk, head};
+
+/// One chunk of a recording. Types, ids, constants and ticks mean nothing outside it.
+#[derive(Debug)]
+pub struct Chunk<'r> {
+    bytes: &'r [u8],
+    index: usize,
+    offset: u64,
+    header: Header,
+    pub(crate) types: Types<'r>,
+    clock: Clock,
+    pub(crate) walk: Walk,
+    skipped: Vec<Skipped>,
+    pools: OnceLock<Constants>,
+}
+
+#[derive(Debug)]
+struct Constants {
+    pools: Pools,
+    skipped: Vec<Skipped>,
+}
+
+impl<'r> Chunk<'r> {
+    /// Reads the types of a chunk and walks its events; constants wait until one is needed.
+    pub(crate) fn read(file: &'r [u8], index: usize, span: &Span) -> Self {
+        let bytes = file.get(span.start..span.end).unwrap_or(&[]);
+        let header = span.header;
+        let mut skipped = Skips {
+            chunk: index,
+            offset: span.start as u64,
+            list: Vec::new(),
+        };
+        let found = find_metadata(bytes, &header, &mut skipped);
+        let types = found.map(|found| found.types).unwrap_or_default();
+        let walk = Walk::new(bytes, header::LEN, Some((&types, resync(&header, bytes))));
+        for gap in &walk.gaps {
+            let len = gap.end - gap.start;
+            skipped.add(gap.start, format!("{len} bytes: {}", gap.why));
+        }
+        Self {
+            bytes,
+            index,
+            offset: span.start as u64,
+            clock: Clock::new(header),
+            header,
+            types,
+            walk,
+            skipped: skipped.list,
+            pools: OnceLock::new(),
+        }
+    }
+
+    /// Its position in the file, from 0.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Offset of its first byte in the (decompressed) file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes of it that are in the file.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether the file holds nothing of it.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The header as written.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The clock that its ticks belong to.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The types it declares.
+    pub fn types(&self) -> &Types<'r> {
+        &self.types
+    }
+
+    /// Milliseconds that the recorded machine's local time was ahead of UTC.
+    pub fn gmt_offset_millis(&self) -> i64 {
+        self.types.gmt_offset_millis
+    }
+
+    /// Its events in the order of the bytes: roughly, but not exactly, that of time.
+    pub fn events(&self) -> Events<'_> {
+        Events {
+            chunk: self,
+            runs: self.walk.runs.iter(),
+            at: 0,
+            end: 0,
+        }
+    }
+
+    /// How many events of each type it holds; types without events are left out.
+    pub fn counts(&self) -> impl Iterator<Item = (&Type<'r>, u64)> {
+        let counted = self.types.list.iter().zip(&self.walk.counts);
+        counted.filter_map(|(declared, &count)| (count > 0).then_some((declared, count)))
+    }
+
+    /// How many events of declared types it holds.
+    pub fn event_count(&self) -> u64 {
+        self.walk.total()
+    }
+
+    /// The constant of this type id and key, or null.
+    pub fn constant(&self, type_id: i64, key: i64) -> Value<'_> {
+        match self.types.by_id.get(&type_id) {
+            Some(&index) => constant(self, index, key),
+            None => Value::Null,
+        }
+    }
+
+    /// How many constants its pools hold. Reads them if nothing has yet.
+    pub fn constant_count(&self) -> usize {
+        self.pools().len()
+    }
+
+    /// What could not be read of its header, metadata and events; once constants were needed,
+    /// also what could not be read of them.
+    pub fn skipped(&self) -> impl Iterator<Item = &Skipped> {
+        let constants = self.pools.get().map(|constants| &constants.skipped);
+        self.skipped.iter().chain(constants.into_iter().flatten())
+    }
+
+    pub(crate) fn bytes(&self) -> &'r [u8] {
+        self.bytes
+    }
+
+    pub(crate) fn pools(&self) -> &Pools {
+        &self.pools.get_or_init(|| self.read_constants()).pools
+    }
+
+    fn read_constants(&self) -> Constants {
+        let mut pools = Pools::default();
+        let mut skipped = Skips {
+            chunk: self.index,
+            offset: self.offset,
+            list: Vec::new(),
+        };
+        for checkpoint in &self.walk.checkpoints {
+            let added = pools.add(&self.types, self.bytes, checkpoint.body, checkpoint.end);
+            if let Err(error) = added {
+                let name = error
+                    .type_id
+                    .and_then(|id| self.types.by_id(id))
+                    .map_or(String::new(), |declared| format!(" of {}", declared.name));
+                let lost = checkpoint.end.saturating_sub(error.at);
+                skipped.add(
+                    error.at,
+                    format!("{lost} bytes of constants{name}: {}", error.why),
+                );
+            }
+        }
+        Constants {
+            pools,
+            skipped: skipped.list,
+        }
+    }
+}
+
+/// The events of a chunk, in the order of its bytes.
+#[derive(Debug, Clone)]
+pub struct Events<'c> {
+    chunk: &'c Chunk<'c>,
+    runs: std::slice::Iter<'c, super::walk::Run>,
+    at: usize,
+    end: usize,
+}
+
+impl<'c> Iterator for Events<'c> {
+    type Item = Event<'c>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Event<'c>> {
+        let chunk = self.chunk;
+        loop {
+            if self.at >= self.end {
+                let run = self.runs.next()?;
+                self.at = run.start;
+                self.end = run.end;
+            }
+            let Ok(found) = head(chunk.bytes, self.at) else {
+                // The walk has seen every head of a run.
+                self.at = self.end;
+                continue;
+            };
+            self.at = found.end;
+            let Some(index) = chunk.types.event_index(found.type_id) else {
+                continue;
+            };
+            let Some(declared) = chunk.types.at(index) else {
+                continue;
+            };
+            let body = Struct::new(chunk, declared, found.body, found.end, None);
+            return Some(Event::new(body, found.at, found.end - found.at));
+        }
+    }
+}
+
+fn resync(header: &Header, bytes: &[u8]) -> Resync {
+    // Events may have begun before the chunk, and headers of live chunks know no duration.
+    let day = header.ticks_per_second.max(1).saturating_mul(86_400);
+    let nanos = i128::from(header.duration_nanos.max(0));
+    let ticks = nanos * i128::from(header.ticks_per_second.max(1)) / 1_000_000_000;
+    let ticks = i64::try_from(ticks).unwrap_or(i64::MAX);
+    let earliest = header.start_ticks.saturating_sub(day);
+    let latest = header.start_ticks.saturating_add(ticks).saturating_add(day);
+    Resync::new(bytes.len(), earliest, latest)
+}
+
+/// The newest metadata event: where the header says, or else wherever one can be found.
+fn find_metadata<'r>(
+    bytes: &'r [u8],
+    header: &Header,
+    skipped: &mut Skips,
+) -> Option<Metadata<'r>> {
+    let stated = usize::try_from(header.metadata).ok();
+    let stated = stated
+        .filter(|&at| at >= header::LEN)
+        .and_then(|at| head(bytes, at).ok())
+        .filter(|found| found.type_id == METADATA_ID);
+    if let Some(metadata) = stated.and_then(|found| read_metadata(bytes, &found))
+        && metadata.broken.is_none()
+    {
+        return Some(metadata);
+    }
+    let header_at = usize::try_from(header.metadata).unwrap_or(0);
+    let mut reason = match header.metadata {
+        0 => "the header knows no metadata event".to_owned(),
+        _ if header_at >= bytes.len() => {
+            format!("the metadata event at {header_at} of the chunk is not in the file")
+        }
+        _ => format!("no readable metadata event at {header_at} of the chunk"),
+    };
+    let walked = Walk::new(bytes, header::LEN, None);
+    let found = walked
+        .metadata
+        .iter()
+        .rev()
+        .filter_map(|found| Some((found.at, read_metadata(bytes, found)?)))
+        .find(|(_, metadata)| metadata.broken.is_none())
+        .or_else(|| search_metadata(bytes));
+    match &found {
+        Some((at, _)) => reason.push_str(&format!("; the one at {at} was used")),
+        None => reason.push_str("; without one no event can be read"),
+    }
+    if header.state == State::Finished || found.is_none() {
+        skipped.add(header_at.min(bytes.len()), reason);
+    }
+    found.map(|(_, metadata)| metadata)
+}
+
+fn read_metadata<'r>(bytes: &'r [u8], found: &Head) -> Option<Metadata<'r>> {
+    let body = bytes.get(found.body..found.end)?;
+    Some(metadata::read(body))
+}
+
+/// The last whole metadata event anywhere in the bytes, found by what it must contain.
+fn search_metadata(bytes: &[u8]) -> Option<(usize, Metadata<'_>)> {
+    // Every metadata event holds this name once in its string table, near its start.
+    let needle: &[u8] = b"jdk.jfr.Event";
+    let mut best = None;
+    for name_at in memchr::memmem::find_iter(bytes, needle).take(64) {
+        // The table's strings before it are few hundred kilobytes at the very most.
+        let earliest = name_at.saturating_sub(1 << 18).max(header::LEN);
+        for at in (earliest..name_at).rev() {
+            let Ok(found) = head(bytes, at) else { continue };
+            if found.type_id != METADATA_ID || found.end <= name_at {
+                continue;
+            }
+            let metadata = read_metadata(bytes, &found);
+            if let Some(metadata) = metadata.filter(|metadata| metadata.broken.is_none()) {
+                best = Some((at, metadata));
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// Collects what one chunk lost.
+pub(crate) struct Skips {
+    chunk: usize,
+    offset: u64,
+    list: Vec<Skipped>,
+}
+
+impl Skips {
+    fn add(&mut self, at: usize, what: String) {
+        self.list.push(Skipped {
+            chunk: Some(self.chunk),
+            offset: self.offset + at as u64,
+            what,
+        });
+    }
+}

@@ -1,0 +1,157 @@
+//! A whole file: its chunks, one by one or in parallel.
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::chunk::Chunk;
+use super::error::{ReadError, Skipped};
+use super::event::Event;
+use super::split::{Refused, Split, split};
+use crate::input::Input;
+
+/// A recording: every chunk of one file.
+///
+/// ```
+/// use jfr_chains_analyzer::reader::{ReadError, Recording};
+/// use std::path::Path;
+///
+/// fn old_objects(path: &Path) -> Result<u64, ReadError> {
+///     let recording = Recording::open(path)?;
+///     let mut found = 0;
+///     for chunk in recording.chunks() {
+///         for event in chunk.events().filter(|event| event.name() == "jdk.OldObjectSample") {
+///             println!("{:?} {:?}", event.start(), event.i64("lastKnownHeapUsage"));
+///             found += 1;
+///         }
+///     }
+///     Ok(found)
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Recording {
+    input: Input,
+    split: Split,
+}
+
+impl Recording {
+    /// Opens a file, or standard input for `-`. Compressed files open as they are.
+    ///
+    /// Damaged files open: see [`Recording::skipped`] and [`Chunk::skipped`]. Errs when the file
+    /// cannot be read, or when not one chunk in it can.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let input = Input::open(path)?;
+        let recording = Self::of(input)?;
+        Ok(recording)
+    }
+
+    /// Reads a recording from memory; `name` stands for its path in messages.
+    pub fn from_bytes(name: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Self, ReadError> {
+        Self::of(Input::from_bytes(name.into(), bytes)?)
+    }
+
+    /// Reads a recording from what was opened elsewhere.
+    pub fn of(input: Input) -> Result<Self, ReadError> {
+        let split = split(input.bytes());
+        if !split.spans.is_empty() {
+            return Ok(Self { input, split });
+        }
+        let path = input.path().to_owned();
+        if input.bytes().is_empty() {
+            return Err(ReadError::Empty { path });
+        }
+        Err(match split.refused.first() {
+            Some(&Refused { start, version }) => ReadError::Version {
+                path,
+                offset: start as u64,
+                major: version.0,
+                minor: version.1,
+            },
+            None => ReadError::NoChunk {
+                path,
+                len: input.bytes().len() as u64,
+            },
+        })
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        self.input.path()
+    }
+
+    /// Bytes of the (decompressed) file.
+    pub fn len(&self) -> u64 {
+        self.input.bytes().len() as u64
+    }
+
+    /// Whether there are no bytes; a recording that opened has some.
+    pub fn is_empty(&self) -> bool {
+        self.input.bytes().is_empty()
+    }
+
+    /// How many chunks there are.
+    pub fn chunk_count(&self) -> usize {
+        self.split.spans.len()
+    }
+
+    /// Reads the chunk at this index.
+    pub fn chunk(&self, index: usize) -> Option<Chunk<'_>> {
+        let span = self.split.spans.get(index)?;
+        Some(Chunk::read(self.input.bytes(), index, span))
+    }
+
+    /// Reads the chunks one by one, in the order of the file.
+    pub fn chunks(&self) -> impl Iterator<Item = Chunk<'_>> {
+        (0..self.chunk_count()).filter_map(|index| self.chunk(index))
+    }
+
+    /// Reads the chunks in parallel and returns what `f` makes of each, in the order of the file.
+    ///
+    /// ```
+    /// use jfr_chains_analyzer::reader::Recording;
+    ///
+    /// fn events(recording: &Recording) -> u64 {
+    ///     recording.map_chunks(|chunk| chunk.event_count()).iter().sum()
+    /// }
+    /// ```
+    pub fn map_chunks<T: Send>(&self, f: impl Fn(&Chunk<'_>) -> T + Sync + Send) -> Vec<T> {
+        (0..self.chunk_count())
+            .into_par_iter()
+            .filter_map(|index| self.chunk(index).map(|chunk| f(&chunk)))
+            .collect()
+    }
+
+    /// Calls `visit` with every event, chunk by chunk, and returns everything that was skipped.
+    ///
+    /// ```
+    /// use jfr_chains_analyzer::reader::Recording;
+    /// use std::collections::BTreeMap;
+    ///
+    /// fn count(recording: &Recording) -> BTreeMap<String, u64> {
+    ///     let mut counts = BTreeMap::new();
+    ///     let skipped = recording.visit(|event| {
+    ///         *counts.entry(event.name().to_owned()).or_default() += 1;
+    ///     });
+    ///     for lost in skipped {
+    ///         eprintln!("{lost}");
+    ///     }
+    ///     counts
+    /// }
+    /// ```
+    pub fn visit(&self, mut visit: impl FnMut(&Event<'_>)) -> Vec<Skipped> {
+        let mut skipped = self.skipped().to_vec();
+        for chunk in self.chunks() {
+            for event in chunk.events() {
+                visit(&event);
+            }
+            skipped.extend(chunk.skipped().cloned());
+        }
+        skipped
+    }
+
+    /// What lies between the chunks, and chunks that are cut off. What is wrong inside a chunk is
+    /// in [`Chunk::skipped`].
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.split.skipped
+    }
+}

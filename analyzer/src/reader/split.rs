@@ -1,0 +1,162 @@
+//! Where the chunks of a file begin and end.
+
+use jfr_format::header::{self, Header, HeaderError, MAGIC, State};
+use memchr::memmem;
+
+use super::error::{Skipped, version_hint};
+
+/// One chunk's place in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    /// One past the last byte that belongs to the chunk and is in the file.
+    pub(crate) end: usize,
+    pub(crate) header: Header,
+}
+
+/// What splitting found.
+#[derive(Debug, Default)]
+pub(crate) struct Split {
+    pub(crate) spans: Vec<Span>,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) refused: Vec<Refused>,
+}
+
+/// A chunk of a version that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) start: usize,
+    /// Major and minor.
+    pub(crate) version: (u16, u16),
+}
+
+/// Splits a file into chunks. Looks at headers only, unless a header's size cannot be true.
+pub(crate) fn split(file: &[u8]) -> Split {
+    let mut split = Split::default();
+    let mut at = 0;
+    while at < file.len() {
+        let end = match start_at(file, at) {
+            Some(Start::Chunk(header)) => {
+                let (end, note) = extent(file, at, &header);
+                split.chunk(at, end, header, note);
+                end
+            }
+            Some(Start::Foreign(major, minor)) => {
+                let end = next_start(file, at + MAGIC.len()).unwrap_or(file.len());
+                split.refuse(at, end, (major, minor));
+                end
+            }
+            None => {
+                let end = next_start(file, at + 1).unwrap_or(file.len());
+                split.garbage(at, end);
+                end
+            }
+        };
+        at = end;
+    }
+    split
+}
+
+impl Split {
+    fn chunk(&mut self, start: usize, end: usize, header: Header, note: Option<String>) {
+        if let Some(what) = note {
+            self.skipped.push(Skipped {
+                chunk: Some(self.spans.len()),
+                offset: end as u64,
+                what,
+            });
+        }
+        self.spans.push(Span { start, end, header });
+    }
+
+    fn garbage(&mut self, start: usize, end: usize) {
+        self.skipped.push(Skipped {
+            chunk: None,
+            offset: start as u64,
+            what: format!("{} bytes that are no chunk", end - start),
+        });
+    }
+
+    fn refuse(&mut self, start: usize, end: usize, version: (u16, u16)) {
+        let (major, minor) = version;
+        let hint = version_hint(major);
+        self.skipped.push(Skipped {
+            chunk: None,
+            offset: start as u64,
+            what: format!(
+                "{} bytes: a chunk of format version {major}.{minor}{hint}, which cannot be read",
+                end - start
+            ),
+        });
+        self.refused.push(Refused { start, version });
+    }
+}
+
+/// The end of the chunk at `at`, and what is wrong with its stated size.
+fn extent(file: &[u8], at: usize, header: &Header) -> (usize, Option<String>) {
+    let rest = file.len() - at;
+    let stated = usize::try_from(header.size).unwrap_or(usize::MAX);
+    let usable = (header::LEN..=rest).contains(&stated);
+    if usable && (stated == rest || start_at(file, at + stated).is_some()) {
+        return (at + stated, None);
+    }
+    // The size is not true, or something else follows: the next header bounds the chunk.
+    let next = next_start(file, at + header::LEN).unwrap_or(file.len());
+    let held = next - at;
+    let finished = header.state == State::Finished;
+    if usable && stated <= held {
+        // Trailing bytes of a finished chunk are garbage in their own right; what follows the last
+        // flush of a live chunk is walked as far as it is whole.
+        return (if finished { at + stated } else { next }, None);
+    }
+    let note = if !finished {
+        format!(
+            "the chunk was still being written: its header says {} bytes, {held} are there",
+            header.size
+        )
+    } else if stated > held && header.size != PLACEHOLDER {
+        format!("the chunk is cut off: {held} of {stated} bytes are there")
+    } else {
+        format!(
+            "the chunk was never finished: its header says {} bytes, {held} are there",
+            header.size
+        )
+    };
+    (next, Some(note))
+}
+
+/// The size that a JVM writes into the header of a chunk it has just begun.
+const PLACEHOLDER: i64 = 1024 * 1024 * 1024;
+
+/// What starts at a place where a chunk could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    Chunk(Header),
+    /// A version that cannot be read.
+    Foreign(u16, u16),
+}
+
+/// A magic inside other bytes rarely passes for a chunk.
+fn start_at(file: &[u8], at: usize) -> Option<Start> {
+    let bytes = file.get(at..)?;
+    match Header::parse(bytes) {
+        Ok(header) => {
+            let plausible = header.minor <= 99
+                && header.size >= 0
+                && header.start_nanos > 0
+                && header.ticks_per_second > 0;
+            plausible.then_some(Start::Chunk(header))
+        }
+        Err(HeaderError::Version(major, minor)) => {
+            (major <= 9 && minor <= 99).then_some(Start::Foreign(major, minor))
+        }
+        Err(_) => None,
+    }
+}
+
+fn next_start(file: &[u8], from: usize) -> Option<usize> {
+    let rest = file.get(from..)?;
+    memmem::find_iter(rest, &MAGIC)
+        .map(|found| from + found)
+        .find(|&at| start_at(file, at).is_some())
+}

@@ -1,0 +1,289 @@
+//! From event to event by their sizes, and past damage.
+
+use jfr_format::ids;
+use rustc_hash::FxHashMap;
+
+use super::cursor::Cursor;
+use super::resync::Resync;
+use super::types::Types;
+
+/// Type id of metadata events, in every version.
+pub(crate) const METADATA_ID: i64 = ids::METADATA.cast_signed();
+/// Type id of checkpoint events, in every version.
+pub(crate) const CHECKPOINT_ID: i64 = ids::CHECKPOINT.cast_signed();
+
+/// How far back damage may have been overlooked: events passed over by a size that damage wrote.
+const SUSPECTS: usize = 4;
+
+/// Where an event lies and what type it says it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) at: usize,
+    /// One past its last byte; never past the range.
+    pub(crate) end: usize,
+    pub(crate) type_id: i64,
+    /// First byte behind the type id.
+    pub(crate) body: usize,
+}
+
+/// Why no event starts here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum HeadError {
+    #[error("an event of size zero")]
+    ZeroSize,
+    #[error("an event of {0} bytes where {1} remain")]
+    TooLong(u64, usize),
+    #[error("an event smaller than its own head")]
+    TooShort,
+    #[error("an event head cut off")]
+    Cut,
+}
+
+/// Reads the head of the event at `at`.
+#[inline]
+pub(crate) fn head(bytes: &[u8], at: usize) -> Result<Head, HeadError> {
+    let mut cursor = Cursor::new(bytes, at);
+    let size = cursor.varint().map_err(|_| HeadError::Cut)?;
+    if size == 0 {
+        return Err(HeadError::ZeroSize);
+    }
+    let type_id = cursor.long();
+    let end = usize::try_from(size)
+        .ok()
+        .and_then(|size| at.checked_add(size))
+        .filter(|&end| end <= bytes.len());
+    let (Some(end), Ok(type_id)) = (end, type_id) else {
+        let cut = HeadError::TooLong(size, bytes.len().saturating_sub(at));
+        return overflowed_checkpoint(bytes, at).ok_or(cut);
+    };
+    if cursor.at() > end {
+        return Err(HeadError::TooShort);
+    }
+    Ok(Head {
+        at,
+        end,
+        type_id,
+        body: cursor.at(),
+    })
+}
+
+/// Old JVMs padded every checkpoint's size to four bytes, and wrote sizes of 2^28 and more into
+/// the same four: the fourth byte then has eight bits and no continuation follows it.
+#[cold]
+fn overflowed_checkpoint(bytes: &[u8], at: usize) -> Option<Head> {
+    let size = overflowed_size(bytes.get(at..)?.first_chunk()?)?;
+    let end = at.checked_add(size).filter(|&end| end <= bytes.len())?;
+    let mut cursor = Cursor::new(bytes, at + 4);
+    let type_id = cursor.long().ok()?;
+    (type_id == CHECKPOINT_ID).then_some(Head {
+        at,
+        end,
+        type_id,
+        body: cursor.at(),
+    })
+}
+
+fn overflowed_size(padded: &[u8; 4]) -> Option<usize> {
+    let [b0, b1, b2, b3] = padded.map(usize::from);
+    let all_padded = b0 & b1 & b2 & b3 & 0x80 != 0;
+    all_padded.then_some(b0 & 0x7f | (b1 & 0x7f) << 7 | (b2 & 0x7f) << 14 | b3 << 21)
+}
+
+/// An unbroken sequence of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// Bytes between runs that no event could be found in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) why: HeadError,
+}
+
+/// Everything that walking a chunk found.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    pub(crate) runs: Vec<Run>,
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) metadata: Vec<Head>,
+    pub(crate) checkpoints: Vec<Head>,
+    /// Events per index of [`Types::list`]; events of types that are not events count as undeclared.
+    pub(crate) counts: Vec<u64>,
+    /// Events of undeclared types: how many and how many bytes, per id.
+    pub(crate) undeclared: FxHashMap<i64, (u64, u64)>,
+}
+
+impl Walk {
+    /// Walks `bytes` from `start` to their end.
+    ///
+    /// Without types (`None`) the first damage ends the walk; with types it is searched past.
+    pub(crate) fn new(bytes: &[u8], start: usize, types: Option<(&Types<'_>, Resync)>) -> Self {
+        let mut walk = Walk::default();
+        let mut resync = types;
+        if let Some((types, _)) = resync {
+            walk.counts = vec![0; types.list.len()];
+        }
+        let mut at = start;
+        let mut run = start;
+        let mut suspects = Suspects::default();
+        while at < bytes.len() {
+            match head(bytes, at) {
+                Ok(head) => {
+                    walk.count(&head, resync.as_ref().map(|(types, _)| *types));
+                    suspects.push(head);
+                    at = head.end;
+                }
+                Err(why) => {
+                    let Some((types, resync)) = resync.as_mut() else {
+                        walk.close(run, at);
+                        walk.gap(at, bytes.len(), why);
+                        return walk;
+                    };
+                    let damage = suspects.back_up(bytes, types, run, at);
+                    walk.uncount(bytes, types, damage, at);
+                    walk.close(run, damage);
+                    let next = resync.next_event(bytes, types, damage + 1);
+                    walk.gap(damage, next.unwrap_or(bytes.len()), why);
+                    suspects = Suspects::default();
+                    let Some(next) = next else {
+                        return walk;
+                    };
+                    at = next;
+                    run = next;
+                }
+            }
+        }
+        walk.close(run, at);
+        walk
+    }
+
+    /// Events of declared types.
+    pub(crate) fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    fn count(&mut self, head: &Head, types: Option<&Types<'_>>) {
+        match head.type_id {
+            METADATA_ID => self.metadata.push(*head),
+            CHECKPOINT_ID => self.checkpoints.push(*head),
+            id => {
+                let Some(types) = types else { return };
+                match types.event_index(id) {
+                    Some(index) => {
+                        if let Some(count) = self.counts.get_mut(index as usize) {
+                            *count += 1;
+                        }
+                    }
+                    None => {
+                        let entry = self.undeclared.entry(id).or_default();
+                        entry.0 += 1;
+                        entry.1 += (head.end - head.at) as u64;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes back the events from `from` on, which turned out to be damage.
+    fn uncount(&mut self, bytes: &[u8], types: &Types<'_>, from: usize, to: usize) {
+        self.metadata.retain(|head| head.at < from);
+        self.checkpoints.retain(|head| head.at < from);
+        let mut at = from;
+        while at < to {
+            let Ok(head) = head(bytes, at) else { return };
+            if let Some(index) = types.event_index(head.type_id) {
+                if let Some(count) = self.counts.get_mut(index as usize) {
+                    *count = count.saturating_sub(1);
+                }
+            } else if let Some(entry) = self.undeclared.get_mut(&head.type_id) {
+                entry.0 = entry.0.saturating_sub(1);
+                entry.1 = entry.1.saturating_sub((head.end - head.at) as u64);
+                if entry.0 == 0 {
+                    self.undeclared.remove(&head.type_id);
+                }
+            }
+            at = head.end;
+        }
+    }
+
+    fn close(&mut self, start: usize, end: usize) {
+        if end > start {
+            self.runs.push(Run { start, end });
+        }
+    }
+
+    fn gap(&mut self, start: usize, end: usize, why: HeadError) {
+        if end > start {
+            self.gaps.push(Gap { start, end, why });
+        }
+    }
+}
+
+/// The last events before damage shows: one of them may carry a damaged size.
+#[derive(Debug, Default)]
+struct Suspects {
+    last: [Option<Head>; SUSPECTS],
+    next: usize,
+}
+
+impl Suspects {
+    fn push(&mut self, head: Head) {
+        if let Some(slot) = self.last.get_mut(self.next % SUSPECTS) {
+            *slot = Some(head);
+        }
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// Where the damage began: `at`, or the earliest of the last events that cannot be real.
+    fn back_up(&self, bytes: &[u8], types: &Types<'_>, run: usize, at: usize) -> usize {
+        let mut heads: Vec<Head> = self.last.iter().flatten().copied().collect();
+        heads.sort_unstable_by_key(|head| std::cmp::Reverse(head.at));
+        let mut damage = at;
+        for head in heads {
+            if head.at < run || head.end != damage || super::resync::fits(bytes, types, &head) {
+                break;
+            }
+            damage = head.at;
+        }
+        damage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_zero_and_past_the_end_are_not_events() {
+        assert_eq!(head(&[0, 1], 0), Err(HeadError::ZeroSize));
+        assert_eq!(head(&[9, 5, 0], 0), Err(HeadError::TooLong(9, 3)));
+        assert_eq!(head(&[1, 5, 0], 0), Err(HeadError::TooShort));
+        assert_eq!(head(&[0x80], 0), Err(HeadError::Cut));
+    }
+
+    #[test]
+    fn padded_sizes_are_read() {
+        let found = head(&[0x86, 0x80, 0x80, 0x00, 0x05, 0x00], 0);
+        let expected = Head {
+            at: 0,
+            end: 6,
+            type_id: 5,
+            body: 5,
+        };
+        assert_eq!(found, Ok(expected));
+    }
+
+    #[test]
+    fn old_checkpoint_sizes_that_overflow_their_padding_are_read() {
+        // 2^28 + 5 in four bytes.
+        assert_eq!(
+            overflowed_size(&[0x85, 0x80, 0x80, 0x80]),
+            Some((1 << 28) + 5)
+        );
+        assert_eq!(overflowed_size(&[0x85, 0x80, 0x80, 0x7f]), None);
+    }
+}
