@@ -1,7 +1,7 @@
 //! The Java fixtures, compiled once per content.
 
 use crate::{Child, Jdk, paths};
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -26,7 +26,7 @@ impl JavaFixtures {
         &self.classes
     }
 
-    /// Class path of `fixtures/java21`, for JDK 21 and later; `None` where no such compiler is here.
+    /// Further class path with `fixtures/java21`, for JDK 21 and later; `None` where no such compiler is here.
     pub fn classes21(&self) -> Option<&Path> {
         self.classes21.as_deref()
     }
@@ -44,21 +44,37 @@ fn compile_all() -> anyhow::Result<JavaFixtures> {
     let root = paths::workspace().join("fixtures");
     let jdk = Jdk::compiler(BASE_RELEASE)
         .context("no JDK with javac found; install openjdk-17-jdk-headless")?;
-    let classes = compile(&jdk, &root.join("java"), BASE_RELEASE)?;
+    let classes = compile(&jdk, &root.join("java"), BASE_RELEASE, None)?;
     let newer = root.join("java21");
     let classes21 = match Jdk::compiler(VIRTUAL_THREADS_RELEASE) {
-        Some(jdk) if newer.is_dir() => Some(compile(&jdk, &newer, VIRTUAL_THREADS_RELEASE)?),
+        Some(jdk) if newer.is_dir() => Some(compile(
+            &jdk,
+            &newer,
+            VIRTUAL_THREADS_RELEASE,
+            Some(&classes),
+        )?),
         _ => None,
     };
     Ok(JavaFixtures { classes, classes21 })
 }
 
-fn compile(jdk: &Jdk, source: &Path, release: u32) -> anyhow::Result<PathBuf> {
+fn compile(
+    jdk: &Jdk,
+    source: &Path,
+    release: u32,
+    class_path: Option<&Path>,
+) -> anyhow::Result<PathBuf> {
     let mut files = Vec::new();
     collect(source, &mut files).with_context(|| format!("reading {}", source.display()))?;
     files.sort();
     let mut hash = crc32fast::Hasher::new();
     hash.update(jdk.version().as_bytes());
+    hash.update(
+        class_path
+            .unwrap_or(Path::new(""))
+            .as_os_str()
+            .as_encoded_bytes(),
+    );
     for file in &files {
         hash.update(file.strip_prefix(source)?.to_string_lossy().as_bytes());
         hash.update(&std::fs::read(file)?);
@@ -85,6 +101,8 @@ fn compile(jdk: &Jdk, source: &Path, release: u32) -> anyhow::Result<PathBuf> {
             "-d",
         ])
         .arg(fresh.path())
+        .arg("-cp")
+        .arg(class_path.unwrap_or(fresh.path()))
         .args(
             files
                 .iter()
@@ -93,9 +111,6 @@ fn compile(jdk: &Jdk, source: &Path, release: u32) -> anyhow::Result<PathBuf> {
         .run(COMPILE_LIMIT)?;
     ensure!(run.ok(), "{run}");
     std::fs::rename(fresh.path(), &classes)?;
-    if !classes.is_dir() {
-        bail!("{} vanished", classes.display());
-    }
     Ok(classes)
 }
 
@@ -109,4 +124,43 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The shared library of `fixtures/native`, compiled once by `cc` with the headers of that JDK (or of the
+/// one that compiles the fixtures). Errs without a C compiler or headers.
+pub fn native_fixture(jdk: &Jdk) -> anyhow::Result<PathBuf> {
+    let source = paths::workspace().join("fixtures/native/leak.c");
+    let with_headers = |jdk: &Jdk| jdk.home().join("include/jni.h").is_file();
+    let headers = Jdk::all().iter().find(|other| with_headers(other));
+    let headers = if with_headers(jdk) {
+        Some(jdk)
+    } else {
+        headers
+    }
+    .context("no JDK with include/jni.h")?;
+    let base = paths::target_dir().join("fixtures");
+    std::fs::create_dir_all(&base)?;
+    let library = base.join(format!(
+        "libleak-{:08x}.so",
+        crc32fast::hash(&std::fs::read(&source)?)
+    ));
+    let lock = File::create(base.join("lock"))?;
+    lock.lock()?;
+    if library.is_file() {
+        return Ok(library);
+    }
+    let fresh = tempfile::NamedTempFile::new_in(&base)?;
+    let include = headers.home().join("include");
+    let run = Child::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(fresh.path())
+        .arg("-I")
+        .arg(&include)
+        .arg("-I")
+        .arg(include.join("linux"))
+        .arg(&source)
+        .run(COMPILE_LIMIT)?;
+    ensure!(run.ok(), "{run}");
+    fresh.persist(&library)?;
+    Ok(library)
 }

@@ -28,12 +28,14 @@ mod collector;
 mod fixtures;
 mod jdk;
 mod paths;
+mod shapes;
 mod skip;
 
 pub use artifacts::{agent_library, cli_binary};
 pub use child::{Child, Finished, Running};
 pub use collector::Collector;
-pub use fixtures::{JavaFixtures, java_fixtures};
+pub use fixtures::{JavaFixtures, java_fixtures, native_fixture};
 pub use jdk::Jdk;
 pub use paths::{cached_jdks, scratch, shared, target_dir, workspace};
+pub use shapes::{Root, Shape, shapes};
 pub use skip::skip;

@@ -1,0 +1,277 @@
+//! The leak shapes of `fixtures/java/shapes`: how to run one, and what a report must say of it.
+
+mod pattern;
+
+use crate::{Child, Collector, Jdk, java_fixtures, native_fixture, paths};
+use anyhow::Context as _;
+use pattern::Pattern;
+use serde::Deserialize;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// One shape and the truth about it, from `fixtures/expected/shapes.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// `01` to `29`, `30a` to `30d`.
+    pub id: String,
+    /// The main class.
+    pub class: String,
+    /// A few words.
+    pub what: String,
+    /// First feature release that runs it.
+    #[serde(default = "eleven")]
+    pub jdk: u32,
+    /// Leaked objects a second.
+    #[serde(default = "thousand")]
+    pub steps: u32,
+    /// Whether no strong chain may be reported.
+    #[serde(default)]
+    pub control: bool,
+    /// Accepted verdicts; empty when the verdict is not the point.
+    #[serde(default = "leak")]
+    pub verdicts: Vec<String>,
+    /// Accepted strengths of the chain.
+    #[serde(default = "strong")]
+    pub strength: Vec<String>,
+    /// The GC root, unless it is a control.
+    pub root: Option<Root>,
+    /// Alternatives for the hops.
+    #[serde(default)]
+    pub paths: Vec<Vec<Pattern>>,
+}
+
+/// What is true of a GC root.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Root {
+    /// Accepted kinds, as in the JSON report.
+    pub kind: Vec<String>,
+    /// Declaring class of the static field.
+    pub class: Option<String>,
+    /// Name of the static field.
+    pub field: Option<String>,
+    /// Name of the thread.
+    pub thread: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    shape: Vec<Shape>,
+}
+
+fn eleven() -> u32 {
+    11
+}
+
+fn thousand() -> u32 {
+    1000
+}
+
+fn leak() -> Vec<String> {
+    vec!["leak".into()]
+}
+
+fn strong() -> Vec<String> {
+    vec!["strong".into()]
+}
+
+/// Every shape, by id.
+pub fn shapes() -> anyhow::Result<Vec<Shape>> {
+    let path = paths::workspace().join("fixtures/expected/shapes.toml");
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let table: Table = toml::from_str(&text).with_context(|| path.display().to_string())?;
+    Ok(table.shape)
+}
+
+impl Shape {
+    /// A JVM that runs the shape for `seconds` in a small heap, with the agent writing to `recording`
+    /// (`options` are added to the agent's). The caller starts it.
+    pub fn child(
+        &self,
+        jdk: &Jdk,
+        collector: Collector,
+        agent: &Path,
+        recording: &Path,
+        options: &str,
+        seconds: u32,
+    ) -> anyhow::Result<Child> {
+        let fixtures = java_fixtures()?;
+        let mut class_path = OsString::from(fixtures.classes());
+        if self.jdk >= 21 {
+            class_path.push(":");
+            class_path.push(
+                fixtures
+                    .classes21()
+                    .context("no compiler for JDK 21 fixtures")?,
+            );
+        }
+        let mut java = Child::java(jdk)
+            .args(collector.flags())
+            .args(["-Xmx96m", "-XX:TieredStopAtLevel=1", "-Xcheck:jni"])
+            .arg(format!(
+                "-agentpath:{}=file={},{options}",
+                agent.display(),
+                recording.display()
+            ));
+        if self.id == "21" {
+            java = java.arg(format!("-Dleak.library={}", native_fixture(jdk)?.display()));
+        }
+        if jdk.release() >= 22 {
+            java = java.arg("--enable-native-access=ALL-UNNAMED");
+        }
+        Ok(java.arg("-cp").arg(class_path).arg(&self.class).args([
+            format!("seconds={seconds}"),
+            format!("steps={}", self.steps),
+        ]))
+    }
+
+    /// Whether a `report --format json` tells the truth; the error says what is wrong or missing.
+    pub fn check(&self, report: &Value) -> Result<(), String> {
+        let verdict = report["verdict"].as_str().unwrap_or_default();
+        if !self.verdicts.is_empty() && !self.verdicts.iter().any(|accepted| accepted == verdict) {
+            return Err(format!(
+                "verdict {verdict:?}, not one of {:?}",
+                self.verdicts
+            ));
+        }
+        let chains = report["chains"].as_array().cloned().unwrap_or_default();
+        if self.control {
+            let strong: Vec<String> = chains
+                .iter()
+                .filter(|c| c["strength"] == "strong")
+                .map(shown)
+                .collect();
+            return if strong.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("strong chains: {strong:#?}"))
+            };
+        }
+        if chains.iter().any(|chain| self.fits(chain)) {
+            return Ok(());
+        }
+        let all: Vec<String> = chains.iter().map(shown).collect();
+        Err(format!(
+            "no chain fits; verdict {verdict:?}, {} chains: {all:#?}",
+            all.len()
+        ))
+    }
+
+    fn fits(&self, chain: &Value) -> bool {
+        let strength = chain["strength"].as_str().unwrap_or_default();
+        let root_fits = self
+            .root
+            .as_ref()
+            .is_none_or(|root| root.fits(&chain["root"]));
+        let hops: Vec<(String, String)> = chain["hops"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|hop| (edge(hop), text(&hop["class"])))
+            .collect();
+        root_fits
+            && self.strength.iter().any(|accepted| accepted == strength)
+            && self.paths.iter().any(|path| pattern::found(path, &hops))
+    }
+}
+
+impl Root {
+    fn fits(&self, root: &Value) -> bool {
+        let same = |wanted: &Option<String>, key: &str| {
+            wanted.as_ref().is_none_or(|w| root[key] == w.as_str())
+        };
+        self.kind.iter().any(|kind| root["kind"] == kind.as_str())
+            && same(&self.class, "class")
+            && same(&self.field, "field")
+            && same(&self.thread, "thread")
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The edge into a hop as patterns spell it: `[]` or the field's name.
+fn edge(hop: &Value) -> String {
+    let part = |path| {
+        hop.pointer(path)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    if part("/edge/kind") == "array" {
+        "[]".to_owned()
+    } else {
+        part("/edge/name").to_owned()
+    }
+}
+
+/// A chain on one line, for messages.
+fn shown(chain: &Value) -> String {
+    let root = &chain["root"];
+    let mut line = format!(
+        "{} {}.{} thread {} ({})",
+        text(&root["kind"]),
+        text(&root["class"]),
+        text(&root["field"]),
+        text(&root["thread"]),
+        text(&chain["strength"])
+    );
+    for hop in chain["hops"].as_array().into_iter().flatten() {
+        line.push_str(&format!(
+            " -> {} {} x{}",
+            edge(hop),
+            text(&hop["class"]),
+            hop["run"]
+        ));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{paths, shapes};
+    use serde_json::json;
+
+    #[test]
+    fn every_shape_of_the_list_has_a_program_and_a_truth() {
+        let shapes = shapes().unwrap();
+        let numbers: std::collections::BTreeSet<&str> = shapes
+            .iter()
+            .filter_map(|shape| shape.id.get(..2))
+            .collect();
+        assert_eq!(numbers.len(), 30);
+        for shape in &shapes {
+            let file = format!("{}.java", shape.class.replace('.', "/"));
+            let fixtures = paths::workspace().join("fixtures");
+            assert!(
+                ["java", "java21"]
+                    .iter()
+                    .any(|dir| fixtures.join(dir).join(&file).is_file()),
+                "{file}"
+            );
+            assert_eq!(shape.control, shape.paths.is_empty(), "{}", shape.id);
+            assert_eq!(shape.control, shape.root.is_none(), "{}", shape.id);
+        }
+    }
+
+    #[test]
+    fn a_chain_fits_only_with_its_root_and_hops() {
+        let shapes = shapes().unwrap();
+        let shape = &shapes[0];
+        let hop = |kind: &str, name: &str, class: &str| json!({"class": class, "edge": {"kind": kind, "name": name}, "run": 1});
+        let mut report = json!({"verdict": "leak", "chains": [{
+        "strength": "strong",
+        "root": {"kind": "static-field", "class": "shapes.S01StaticMap$Util", "field": "CACHE"},
+        "hops": [
+            hop("static", "CACHE", "java.util.HashMap"),
+            hop("field", "table", "java.util.HashMap$Node[]"),
+            hop("array", "", "java.util.HashMap$Node"),
+            hop("field", "value", "shapes.S01StaticMap$Value"),
+        ]}]});
+        assert_eq!(shape.check(&report), Ok(()));
+        report["chains"][0]["root"]["field"] = json!("OTHER");
+        assert!(shape.check(&report).unwrap_err().contains("no chain fits"));
+    }
+}
