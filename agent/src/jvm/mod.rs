@@ -8,3 +8,4 @@
 #![allow(unsafe_code)]
 
 pub mod env;
+pub mod walk;

@@ -43,6 +43,16 @@ impl Jvmti {
         Ok(name.text())
     }
 
+    /// A thread's state bits (`JVMTI_THREAD_STATE_*`); 0 before it was started.
+    ///
+    /// # Errors
+    /// Any JVMTI code.
+    pub fn thread_state(self, thread: &Obj<'_>) -> Result<i32, JvmError> {
+        let mut state = 0;
+        jvmti_call!(self, GetThreadState, thread.raw(), &raw mut state)?;
+        Ok(state)
+    }
+
     /// A thread's stack, innermost frame first, at most `buffer.len()` frames; the current thread for `None`.
     /// Returns how many frames were written.
     ///

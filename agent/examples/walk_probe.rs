@@ -1,0 +1,374 @@
+//! Walks a JVM without waiting for a leak signal: starts one in this process, runs a Java main class in it and looks
+//! for the instances of given classes until each has a chain with enough instances.
+//!
+//! `walk_probe JAVA_HOME CLASSPATH MAIN CLASS[,CLASS...] [--instances N] [--seconds N] [--edges N] [--memory BYTES]
+//! [--args A,B] [-- JVM OPTIONS]` prints one line per chain, best first, and a summary line.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    reason = "a tool for tests: it may die with a message"
+)]
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use chain_core::chain::{Chain, EdgeKind, FoundChain};
+use chain_core::inline::InlineVec;
+use chain_core::plan::{Deadlines, Target};
+use chain_core::{Bytes, ClassId, HeapWalk as _, Micros, PassPlan, SearchId};
+use jfr_chains_agent::jvm::env::raw_jni::{
+    JNI_CreateJavaVM, JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMInitArgs, JavaVMOption,
+};
+use jfr_chains_agent::jvm::env::raw_jvmti::jvmtiCapabilities;
+use jfr_chains_agent::jvm::env::{Jni, Value, Vm};
+use jfr_chains_agent::jvm::walk::{ConcurrentWalk, Host};
+
+struct Request {
+    java_home: String,
+    classpath: String,
+    main: String,
+    candidates: Vec<String>,
+    instances: u64,
+    limit: Duration,
+    edges: u64,
+    memory: u64,
+    args: Vec<String>,
+    jvm: Vec<String>,
+}
+
+fn main() {
+    let request = parse(std::env::args().skip(1).collect());
+    let vm = start(&request);
+    let worker = {
+        let walk = Walk {
+            vm,
+            candidates: request.candidates.clone(),
+            instances: request.instances,
+            limit: request.limit,
+            edges: request.edges,
+            memory: request.memory,
+        };
+        std::thread::spawn(move || {
+            let code = vm
+                .attached_as_daemon("jfr-chains-probe", |jni| walk.run(jni))
+                .unwrap();
+            std::process::exit(code);
+        })
+    };
+    run_main(vm, &request.main, &request.args);
+    worker.join().unwrap();
+}
+
+fn parse(args: Vec<String>) -> Request {
+    let mut args = args.into_iter();
+    let mut next = || args.next().expect("JAVA_HOME CLASSPATH MAIN CLASSES");
+    let (java_home, classpath, main, classes) = (next(), next(), next(), next());
+    let mut request = Request {
+        java_home,
+        classpath,
+        main,
+        candidates: classes.split(',').map(str::to_owned).collect(),
+        instances: 64,
+        limit: Duration::from_secs(30),
+        edges: 100_000,
+        memory: 64 << 20,
+        args: Vec::new(),
+        jvm: Vec::new(),
+    };
+    let rest: Vec<String> = args.collect();
+    let mut at = 0;
+    while at < rest.len() {
+        if rest[at] == "--" {
+            request.jvm = rest[at + 1..].to_vec();
+            break;
+        }
+        let value = rest.get(at + 1).expect("a value");
+        match rest[at].as_str() {
+            "--instances" => request.instances = value.parse().unwrap(),
+            "--seconds" => request.limit = Duration::from_secs(value.parse().unwrap()),
+            "--edges" => request.edges = value.parse().unwrap(),
+            "--memory" => request.memory = value.parse().unwrap(),
+            "--args" => request.args = value.split(',').map(str::to_owned).collect(),
+            other => panic!("unknown option {other}"),
+        }
+        at += 2;
+    }
+    request
+}
+
+fn start(request: &Request) -> Vm {
+    let library = format!("{}/lib/server/libjvm.so", request.java_home);
+    // SAFETY: libjvm's initialisers are the JVM's own.
+    let library = unsafe { libloading::Library::new(&library) }.expect("libjvm.so");
+    let library: &'static libloading::Library = Box::leak(Box::new(library));
+    // SAFETY: the symbol has this signature in every JVM.
+    let create = unsafe { library.get::<JNI_CreateJavaVM>(b"JNI_CreateJavaVM\0") }.unwrap();
+    let mut options: Vec<CString> = request
+        .jvm
+        .iter()
+        .map(|o| CString::new(o.as_str()).unwrap())
+        .collect();
+    options.push(CString::new(format!("-Djava.class.path={}", request.classpath)).unwrap());
+    let mut raw: Vec<JavaVMOption> = options
+        .iter()
+        .map(|o| JavaVMOption {
+            optionString: o.as_ptr().cast_mut(),
+            extraInfo: std::ptr::null_mut(),
+        })
+        .collect();
+    let mut args = JavaVMInitArgs {
+        version: JNI_VERSION_1_8,
+        nOptions: raw.len() as i32,
+        options: raw.as_mut_ptr(),
+        ignoreUnrecognized: 0,
+    };
+    let mut vm: *mut JavaVM = std::ptr::null_mut();
+    let mut env: *mut JNIEnv = std::ptr::null_mut();
+    // SAFETY: all pointers are live locals; the JVM copies what it keeps.
+    let code = unsafe {
+        create(
+            (&raw mut vm).cast(),
+            (&raw mut env).cast::<*mut c_void>().cast(),
+            (&raw mut args).cast(),
+        )
+    };
+    assert_eq!(code, 0, "JNI_CreateJavaVM");
+    // SAFETY: the JVM lives as long as the process.
+    unsafe { Vm::from_raw(vm) }.unwrap()
+}
+
+fn run_main(vm: Vm, class: &str, args: &[String]) {
+    let jni = vm.current().expect("the creating thread is attached");
+    let name = CString::new(class.replace('.', "/")).unwrap();
+    let class = jni.find_class(&name).expect("the main class");
+    let main = jni
+        .static_method(&class, c"main", c"([Ljava/lang/String;)V")
+        .unwrap();
+    let string = jni.find_class(c"java/lang/String").unwrap();
+    // SAFETY: a plain array of strings.
+    let array = unsafe {
+        (jni.table().NewObjectArray)(
+            jni.raw(),
+            args.len() as i32,
+            string.raw(),
+            std::ptr::null_mut(),
+        )
+    };
+    for (i, arg) in args.iter().enumerate() {
+        let arg = jni.new_string(arg).unwrap();
+        // SAFETY: index and type fit.
+        unsafe { (jni.table().SetObjectArrayElement)(jni.raw(), array, i as i32, arg.raw()) };
+        jni.delete(arg);
+    }
+    // SAFETY: a fresh local reference.
+    let array = unsafe { jfr_chains_agent::jvm::env::Obj::from_raw(array) };
+    let argument = [Value::Object(array.as_ref()).raw_value()];
+    // SAFETY: main takes one String[].
+    unsafe {
+        (jni.table().CallStaticVoidMethodA)(jni.raw(), class.raw(), main.raw(), argument.as_ptr());
+    }
+    if jni.clear_exception() {
+        eprintln!("main threw");
+    }
+}
+
+trait RawValue {
+    fn raw_value(&self) -> jfr_chains_agent::jvm::env::raw_jni::jvalue;
+}
+
+impl RawValue for Value<'_> {
+    fn raw_value(&self) -> jfr_chains_agent::jvm::env::raw_jni::jvalue {
+        match self {
+            Value::Object(Some(o)) => jfr_chains_agent::jvm::env::raw_jni::jvalue { l: o.raw() },
+            _ => jfr_chains_agent::jvm::env::raw_jni::jvalue { j: 0 },
+        }
+    }
+}
+
+struct Names(Vec<Arc<str>>);
+
+impl Host for Names {
+    fn class_signature(&self, class: ClassId) -> Option<Arc<str>> {
+        self.0.get(class.0 as usize).cloned()
+    }
+}
+
+struct Walk {
+    vm: Vm,
+    candidates: Vec<String>,
+    instances: u64,
+    limit: Duration,
+    edges: u64,
+    memory: u64,
+}
+
+static ABORT: AtomicBool = AtomicBool::new(false);
+
+impl Walk {
+    fn run(&self, jni: &Jni<'_>) -> i32 {
+        let jvmti = self.vm.new_jvmti().unwrap();
+        let mut caps = jvmtiCapabilities::default();
+        caps.set_can_tag_objects(true);
+        caps.set_can_get_current_thread_cpu_time(true);
+        caps.set_can_get_line_numbers(true);
+        jvmti.add_capabilities(&caps).unwrap();
+        let signatures = self.candidates.iter().map(|n| signature(n)).collect();
+        let mut walk = ConcurrentWalk::new(self.vm, jvmti, Names(signatures), &ABORT);
+        let started = Instant::now();
+        let mut search = 0;
+        loop {
+            search += 1;
+            let (chains, summary) = self.search(&mut walk, search);
+            let enough = (0..self.candidates.len()).all(|i| {
+                chains
+                    .iter()
+                    .any(|c| c.candidate == ClassId(i as u32) && c.instances >= self.instances)
+            });
+            let late = started.elapsed() > self.limit;
+            if enough || late {
+                for chain in &chains {
+                    let again = walk.reverify(chain);
+                    println!("{}", line(chain, &self.candidates, again));
+                }
+                println!("{summary}");
+                walk.shut_down();
+                let _ = jni;
+                return i32::from(!enough);
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn search(&self, walk: &mut ConcurrentWalk<Names>, search: u32) -> (Vec<FoundChain>, String) {
+        let mut targets = InlineVec::default();
+        for i in 0..self.candidates.len() {
+            targets.push(Target {
+                class: ClassId(i as u32),
+                ..Target::default()
+            });
+        }
+        let mut plan = PassPlan {
+            search: SearchId(search),
+            expand: true,
+            edge_budget: self.edges,
+            deadlines: Deadlines {
+                cpu: Micros(200_000),
+                ..Deadlines::default()
+            },
+            targets,
+            memcap: Bytes(self.memory),
+            hops: 200,
+            ..PassPlan::default()
+        };
+        let mut best: Vec<FoundChain> = Vec::new();
+        let (mut edges, mut cpu, mut heap_walk) = (0, 0, 0);
+        for pass in 1.. {
+            plan.pass = pass;
+            let report = walk.run_pass(&plan);
+            edges += report.edges;
+            cpu += report.cpu.0;
+            heap_walk += report.heap_walk.0;
+            for chain in report.chains {
+                best.retain(|b| (b.candidate, b.signature) != (chain.candidate, chain.signature));
+                best.push(chain);
+            }
+            plan.roots = report.drained && !plan.roots && !report.roots.attempted();
+            if report.aborted || report.drained && !plan.roots {
+                best.sort_by_key(|c| {
+                    (
+                        c.candidate,
+                        c.chain.strength,
+                        std::cmp::Reverse(c.instances),
+                    )
+                });
+                let summary = format!(
+                    "search {search}: {pass} passes, {edges} edges, {} nodes, {} us cpu, {heap_walk} us heap walk, {} bytes, coverage {:?}, died {}, evicted {}, reached {:?}",
+                    report.nodes,
+                    cpu,
+                    report.native.0,
+                    report.coverage,
+                    report.frontier_died,
+                    report.evicted,
+                    report
+                        .reached
+                        .iter()
+                        .map(|r| r.instances)
+                        .collect::<Vec<_>>(),
+                );
+                let _ = walk.release(SearchId(search));
+                return (best, summary);
+            }
+        }
+        unreachable!("passes do not end")
+    }
+}
+
+fn signature(name: &str) -> Arc<str> {
+    let (base, dims) = match name.find('[') {
+        Some(at) => (&name[..at], name[at..].matches('[').count()),
+        None => (name, 0),
+    };
+    let base = match base {
+        "byte" => "B".to_owned(),
+        "char" => "C".to_owned(),
+        "int" => "I".to_owned(),
+        "long" => "J".to_owned(),
+        other => format!("L{};", other.replace('.', "/")),
+    };
+    format!("{}{base}", "[".repeat(dims)).into()
+}
+
+fn line(found: &FoundChain, candidates: &[String], again: bool) -> String {
+    format!(
+        "{} {}/{} {} {:08x} {} {}",
+        candidates[found.candidate.0 as usize],
+        found.instances,
+        found.reached,
+        found.chain.strength.name(),
+        found.identity.0,
+        if again { "holds" } else { "gone" },
+        text(&found.chain)
+    )
+}
+
+fn text(chain: &Chain) -> String {
+    let root = &chain.root;
+    let mut out = root.kind.name().to_owned();
+    for part in [&root.class, &root.field, &root.thread]
+        .into_iter()
+        .flatten()
+    {
+        out.push(' ');
+        out.push_str(part);
+    }
+    if let Some(frame) = root.frame {
+        out.push_str(&format!(" line {:?} depth {}", frame.line, frame.depth));
+    }
+    for hop in &chain.hops {
+        let edge = match hop.edge.kind {
+            EdgeKind::Array => "[]".to_owned(),
+            kind => format!(
+                "{}{}",
+                if kind == EdgeKind::Field {
+                    String::new()
+                } else {
+                    format!("{}:", kind.name())
+                },
+                hop.edge.name.as_deref().unwrap_or("")
+            ),
+        };
+        out.push_str(&format!(" -> {edge} {}", hop.class));
+        if hop.run > 1 {
+            out.push_str(&format!(" x{}", hop.run));
+        }
+        if hop.fan_out > 1 {
+            out.push_str(&format!(" *{}", hop.fan_out));
+        }
+    }
+    out
+}

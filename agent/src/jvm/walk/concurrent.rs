@@ -1,0 +1,466 @@
+//! The concurrent engine behind the core's [`HeapWalk`].
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use chain_core::chain::{Chain, FoundChain, Strength};
+use chain_core::walk::Reached;
+use chain_core::{Bytes, ClassId, HeapWalk, Micros, PassPlan, PassReport, ReleaseReport, SearchId};
+
+use super::catalogue::{Catalogue, ClassIndex};
+use super::observe::{KeptEdge, KeptStep, keep, observe, strength_of, tell};
+use super::pass::{End, FRAME, Limits, Pass};
+use super::roots::Root;
+use super::search::{Search, Stage};
+use super::{Host, clock};
+use crate::jvm::env::{FieldId, Jni, Jvmti, Vm, Weak};
+
+/// Chains told per candidate.
+const CHAINS: usize = 3;
+/// Chains kept for re-reading.
+const KEPT: usize = 128;
+/// CPU time of a pass whose plan sets none.
+const CPU: Duration = Duration::from_millis(200);
+/// Bytes of a search whose plan sets none.
+const MEMORY: u64 = 64 << 20;
+
+/// A chain that was told, for re-reading it after its search.
+#[derive(Debug)]
+struct Kept {
+    handle: u64,
+    leaf: Weak,
+    root: KeptRoot,
+    steps: Vec<KeptStep>,
+}
+
+#[derive(Debug)]
+enum KeptRoot {
+    Static(ClassIndex, FieldId),
+    Object(Weak),
+}
+
+/// The concurrent walk.
+pub struct ConcurrentWalk<H: Host> {
+    vm: Vm,
+    jvmti: Jvmti,
+    host: H,
+    abort: &'static AtomicBool,
+    catalogue: Catalogue,
+    search: Option<Search>,
+    kept: VecDeque<Kept>,
+    next_handle: u64,
+}
+
+impl<H: Host> ConcurrentWalk<H> {
+    /// A walk that has read nothing yet. `jvmti` needs `can_tag_objects` only for root enumeration; `abort` ends a
+    /// pass at its next edge.
+    #[must_use]
+    pub fn new(vm: Vm, jvmti: Jvmti, host: H, abort: &'static AtomicBool) -> Self {
+        Self {
+            vm,
+            jvmti,
+            host,
+            abort,
+            catalogue: Catalogue::new(jvmti),
+            search: None,
+            kept: VecDeque::new(),
+            next_handle: 1,
+        }
+    }
+
+    fn begin(&mut self, jni: &Jni<'_>, plan: &PassPlan) {
+        self.drop_search(jni);
+        let targets: Vec<ClassId> = plan.targets.as_slice().iter().map(|t| t.class).collect();
+        let signatures: Vec<Arc<str>> = targets
+            .iter()
+            .map(|class| {
+                self.host
+                    .class_signature(*class)
+                    .unwrap_or_else(|| "".into())
+            })
+            .collect();
+        self.catalogue.aim(&signatures, false);
+        self.catalogue.forget_unloaded(jni);
+        // Without the list of classes the walk still has the threads.
+        let _ = self.catalogue.refresh(jni);
+        self.search = Some(Search::new(plan.search, targets, signatures));
+    }
+
+    fn drop_search(&mut self, jni: &Jni<'_>) {
+        if let Some(mut search) = self.search.take() {
+            search.clear(jni);
+        }
+    }
+
+    /// Follows the core when it changes what it looks for.
+    fn retarget(&mut self, jni: &Jni<'_>, plan: &PassPlan) {
+        let same = self.search.as_ref().is_some_and(|search| {
+            search.id == plan.search
+                && plan
+                    .targets
+                    .as_slice()
+                    .iter()
+                    .all(|t| search.targets.contains(&t.class))
+        });
+        if !same {
+            self.begin(jni, plan);
+        }
+    }
+
+    fn pass(&mut self, jni: &Jni<'_>, plan: &PassPlan, report: &mut PassReport) {
+        let host = &self.host;
+        let Some(search) = self.search.as_mut() else {
+            return;
+        };
+        let cpu = match plan.deadlines.cpu {
+            Micros(0) => CPU,
+            Micros(us) => Duration::from_micros(us),
+        };
+        let limits = Limits {
+            edges: if plan.edge_budget == 0 {
+                u64::MAX
+            } else {
+                plan.edge_budget
+            },
+            cpu,
+            memory: usize::try_from(if plan.memcap.0 == 0 {
+                MEMORY
+            } else {
+                plan.memcap.0
+            })
+            .unwrap_or(usize::MAX),
+            abort: self.abort,
+        };
+        let mut pass = Pass::new(jni, self.jvmti, &mut self.catalogue, search, limits);
+        let mut end = if plan.expand {
+            pass.run(host, plan)
+        } else {
+            End::Edges
+        };
+        let (edges, new_nodes) = pass.finish();
+        report.edges += edges;
+        report.new_nodes += new_nodes;
+        if end == End::Drained && !search.rescanned {
+            // Classes that were initialised since, and containers that grew behind the walk.
+            search.rescanned = true;
+            search.stage = Stage::ApplicationStatics;
+            let _ = self.catalogue.refresh(jni);
+            search.statics.queue(&self.catalogue, true);
+            end = End::Edges;
+        }
+        report.aborted |= end == End::Aborted;
+        report.drained = end == End::Drained;
+    }
+
+    fn fill(&self, report: &mut PassReport) {
+        let Some(search) = &self.search else {
+            return;
+        };
+        report.nodes = search.nodes.count() as u64;
+        report.frontier = search.parked.len() as u64;
+        report.statics_complete = search.stage == Stage::Done;
+        report.threads_complete = search.stage > Stage::Threads;
+        report.evicted = search.evicted;
+        report.frontier_died = search.died;
+        report.truncated = search.evicted > 0;
+        report.coverage = coverage(search, report.drained);
+        report.native = Bytes(search.bytes() as u64);
+        report.reached = search
+            .targets
+            .iter()
+            .zip(&search.tallies)
+            .map(|(class, tally)| Reached {
+                class: *class,
+                instances: tally.reached,
+            })
+            .collect();
+    }
+
+    /// Re-reads and tells the best paths of every candidate whose count grew since they were told.
+    fn tell_chains(&mut self, jni: &Jni<'_>, plan: &PassPlan) -> Vec<FoundChain> {
+        let mut told = Vec::new();
+        let Some(mut search) = self.search.take() else {
+            return told;
+        };
+        for place in 0..search.targets.len() {
+            self.tell_candidate(jni, plan, &mut search, place, &mut told);
+        }
+        self.search = Some(search);
+        told
+    }
+
+    fn tell_candidate(
+        &mut self,
+        jni: &Jni<'_>,
+        plan: &PassPlan,
+        search: &mut Search,
+        place: usize,
+        told: &mut Vec<FoundChain>,
+    ) {
+        let (Some(class), Some(tally)) = (
+            search.targets.get(place).copied(),
+            search.tallies.get(place),
+        ) else {
+            return;
+        };
+        let reached = tally.reached;
+        let ranked = tally.ranked(
+            |sig| strength_of(search, &self.catalogue, sig) == Strength::Durable,
+            |sig| search.sigs.depth(sig),
+        );
+        let mut count = 0;
+        for sig in ranked {
+            if count >= CHAINS {
+                break;
+            }
+            let Some(path) = search.tallies.get(place).and_then(|t| t.paths.get(&sig)) else {
+                continue;
+            };
+            let (instances, reported, broken) = (path.instances, path.reported, path.broken);
+            // Repeated while the count grows noticeably, and once more at the end.
+            if reported > 0
+                && (instances == reported
+                    || instances < reported.saturating_mul(2) && instances > 64)
+            {
+                count += 1;
+                continue;
+            }
+            if broken > 8 {
+                continue;
+            }
+            let mut examples = path.examples.clone();
+            if examples.len() > 1 {
+                // The second instance shows the edge on which a list goes on.
+                examples.swap(0, 1);
+            }
+            let found = examples
+                .into_iter()
+                .find_map(|node| self.tell_one(jni, plan, search, node));
+            let told_now = found.is_some();
+            if let Some((chain, leaf)) = found {
+                count += 1;
+                let (signature, identity) = super::signature::short_ids(&chain);
+                told.push(FoundChain {
+                    candidate: class,
+                    chain,
+                    signature,
+                    identity,
+                    verified: true,
+                    instances,
+                    reached,
+                    leaf: Some(leaf),
+                });
+            }
+            if let Some(path) = search
+                .tallies
+                .get_mut(place)
+                .and_then(|t| t.paths.get_mut(&sig))
+            {
+                if told_now {
+                    path.reported = instances;
+                } else {
+                    path.broken += 1;
+                }
+            }
+        }
+    }
+
+    fn tell_one(
+        &mut self,
+        jni: &Jni<'_>,
+        plan: &PassPlan,
+        search: &Search,
+        node: super::nodes::NodeId,
+    ) -> Option<(Chain, u64)> {
+        let observed = observe(search, &mut self.catalogue, jni, node)?;
+        let hops = if plan.hops == 0 {
+            200
+        } else {
+            plan.hops as usize
+        };
+        let chain = tell(search, &self.catalogue, &observed, hops);
+        let kept = chain
+            .is_some()
+            .then(|| self.keep(jni, search, &observed))
+            .flatten();
+        jni.delete(observed.leaf);
+        Some((chain?, kept?))
+    }
+
+    fn keep(
+        &mut self,
+        jni: &Jni<'_>,
+        search: &Search,
+        observed: &super::observe::Observed<'_>,
+    ) -> Option<u64> {
+        let root = match search.roots.get(observed.root)? {
+            Root::Static { class, field, .. } => KeptRoot::Static(*class, *field),
+            _ => {
+                let object = search.roots.read(jni, &self.catalogue, observed.root)?;
+                let weak = jni.new_weak(&object);
+                jni.delete(object);
+                KeptRoot::Object(weak?)
+            }
+        };
+        let leaf = jni.new_weak(&observed.leaf)?;
+        let handle = self.next_handle;
+        self.next_handle += 1;
+        let steps = keep(search, &self.catalogue, observed);
+        self.kept.push_back(Kept {
+            handle,
+            leaf,
+            root,
+            steps,
+        });
+        if self.kept.len() > KEPT
+            && let Some(old) = self.kept.pop_front()
+        {
+            old.free(jni);
+        }
+        Some(handle)
+    }
+
+    fn holds(&mut self, jni: &Jni<'_>, handle: u64) -> bool {
+        let Some(at) = self.kept.iter().position(|kept| kept.handle == handle) else {
+            return false;
+        };
+        let Some(kept) = self.kept.get(at) else {
+            return false;
+        };
+        !jni.is_cleared(&kept.leaf) && reads(kept, &mut self.catalogue, jni)
+    }
+
+    /// Frees every reference. The walk can go on afterwards, from nothing.
+    pub fn shut_down(&mut self) {
+        let vm = self.vm;
+        let Some(jni) = vm.current() else {
+            return;
+        };
+        self.drop_search(&jni);
+        for kept in self.kept.drain(..) {
+            kept.free(&jni);
+        }
+        self.catalogue.clear(&jni);
+    }
+}
+
+impl Kept {
+    fn free(self, jni: &Jni<'_>) {
+        jni.delete_weak(self.leaf);
+        if let KeptRoot::Object(weak) = self.root {
+            jni.delete_weak(weak);
+        }
+    }
+}
+
+/// Re-reads a kept chain; whether every hop has its class.
+fn reads(kept: &Kept, catalogue: &mut Catalogue, jni: &Jni<'_>) -> bool {
+    let root = match &kept.root {
+        KeptRoot::Object(weak) => jni.upgrade(weak),
+        KeptRoot::Static(class, field) => catalogue.upgrade(jni, *class).and_then(|class| {
+            // SAFETY: a static reference field of this class, which was initialised when it was read first.
+            let value = unsafe { jni.static_object_field(&class, *field) };
+            jni.delete(class);
+            value
+        }),
+    };
+    let Some(mut at) = root else {
+        return false;
+    };
+    for (edge, class) in &kept.steps {
+        let next = match edge {
+            None => None,
+            // SAFETY: the loop checked that `at` has the class that declares or inherits the field.
+            Some(KeptEdge::Field(field)) => Some(unsafe { jni.object_field(&at, *field) }),
+            Some(KeptEdge::Element(index)) => Some(super::search::element(jni, &at, *index)),
+            Some(KeptEdge::Class) => Some(jni.class_of(&at).ok()),
+        };
+        if let Some(next) = next {
+            jni.delete(at);
+            let Some(next) = next else {
+                return false;
+            };
+            at = next;
+        }
+        if catalogue.class_of(jni, &at) != Some(*class) {
+            jni.delete(at);
+            return false;
+        }
+    }
+    jni.delete(at);
+    true
+}
+
+/// Thousandths of what is reachable that was looked at; `None` while the walk goes on.
+fn coverage(search: &Search, drained: bool) -> Option<u16> {
+    let seen = search.nodes.count() as u64;
+    let missed = search.evicted;
+    if missed == 0 {
+        return drained.then_some(1000);
+    }
+    u16::try_from(seen.saturating_mul(1000) / (seen + missed).max(1)).ok()
+}
+
+impl<H: Host> HeapWalk for ConcurrentWalk<H> {
+    fn run_pass(&mut self, plan: &PassPlan) -> PassReport {
+        let mut report = PassReport {
+            search: plan.search,
+            pass: plan.pass,
+            ..PassReport::default()
+        };
+        let vm = self.vm;
+        let Some(jni) = vm.current() else {
+            report.aborted = true;
+            return report;
+        };
+        jni.clear_exception();
+        self.retarget(&jni, plan);
+        let started = Instant::now();
+        let cpu = clock::cpu(self.jvmti);
+        let room = i32::try_from(FRAME).unwrap_or(i32::MAX);
+        let ran = jni.frame(room, |jni| self.pass(jni, plan, &mut report));
+        report.wall = Micros(u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX));
+        report.cpu = Micros(
+            u64::try_from(clock::cpu(self.jvmti).saturating_sub(cpu).as_micros())
+                .unwrap_or(u64::MAX),
+        );
+        if ran.is_err() {
+            report.aborted = true;
+        }
+        if !report.aborted {
+            let told = jni.frame(64, |jni| self.tell_chains(jni, plan));
+            report.chains = told.unwrap_or_default();
+        }
+        self.fill(&mut report);
+        report
+    }
+
+    fn release(&mut self, search: SearchId) -> ReleaseReport {
+        let started = Instant::now();
+        let vm = self.vm;
+        let mut complete = true;
+        if self.search.as_ref().is_some_and(|s| s.id == search) {
+            match vm.current() {
+                Some(jni) => self.drop_search(&jni),
+                None => complete = false,
+            }
+        }
+        ReleaseReport {
+            search,
+            complete,
+            failed: u64::from(!complete),
+            took: Micros(u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)),
+        }
+    }
+
+    fn reverify(&mut self, chain: &FoundChain) -> bool {
+        let vm = self.vm;
+        let (Some(jni), Some(handle)) = (vm.current(), chain.leaf) else {
+            return false;
+        };
+        jni.frame(64, |jni| self.holds(jni, handle))
+            .unwrap_or(false)
+    }
+}

@@ -1,0 +1,50 @@
+//! The heap walk: finds which chains of references hold a candidate's instances, while the application runs.
+//!
+//! [`ConcurrentWalk`] reads the graph through plain JNI from the worker thread, without a safepoint. Who is asked:
+//! - [`catalogue`]: which class is this, and which of its fields matter; [`library`], [`layout`]: tables and rules;
+//! - [`roots`]: where to begin; [`frontier`]: what is left; [`nodes`]: what was seen, and along which edge;
+//! - [`sigs`], [`tally`]: how many instances hang on which path;
+//! - [`observe`]: does the path still hold, and how is it told.
+//!
+//! The walk owns no strong reference between two passes and never initialises a class.
+
+pub mod catalogue;
+mod clock;
+pub mod concurrent;
+pub mod frontier;
+pub mod layout;
+pub mod library;
+pub mod names;
+pub mod nodes;
+pub mod observe;
+pub mod pass;
+pub mod roots;
+pub mod search;
+mod signature;
+pub mod sigs;
+pub mod tally;
+
+use std::sync::Arc;
+
+use chain_core::{ClassId, ThreadId};
+
+use super::env::{Jni, Obj};
+
+pub use concurrent::ConcurrentWalk;
+
+/// What the walk asks of the agent around it.
+pub trait Host {
+    /// The JVM signature (`Lapp/Order;`) of a class that the agent numbered; `None` when it is unknown.
+    fn class_signature(&self, class: ClassId) -> Option<Arc<str>>;
+
+    /// The agent's number of a thread.
+    fn thread_id(&self, jni: &Jni<'_>, thread: &Obj<'_>) -> Option<ThreadId> {
+        let _ = (jni, thread);
+        None
+    }
+
+    /// Whether a thread belongs to the agent: it is never a root.
+    fn is_own_thread(&self, name: &str) -> bool {
+        name.starts_with("jfr-chains")
+    }
+}

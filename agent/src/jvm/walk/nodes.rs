@@ -1,0 +1,325 @@
+//! Which objects a search has seen, and along which edge each was reached first.
+//!
+//! An object is keyed by class and identity hash which needs no reference to it:
+//! nothing here keeps an object alive. 22 bytes an object at the usual load.
+
+use super::sigs::SigId;
+
+/// A seen object, dense from 0 in order of discovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(u32);
+
+/// Index of a GC root in the search's root list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RootId(pub u32);
+
+/// Where a seen object hangs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Referrer {
+    /// The object is what this root refers to.
+    Root(RootId),
+    /// The object was read from another object.
+    Node(NodeId, Edge),
+}
+
+/// The edge that led to an object, meaningful together with the referrer's class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Edge(u32);
+
+const CLASS_EDGE: u32 = u32::MAX;
+const ROOT_PARENT: u32 = u32::MAX;
+const NODES_PER_CHUNK: usize = 1 << 16;
+const CHUNK_SHIFT: u32 = 16;
+
+impl Edge {
+    /// The edge from an object to its class.
+    pub const CLASS: Self = Self(CLASS_EDGE);
+
+    /// A field by its place in the referrer class's list, or an array element by its index.
+    #[must_use]
+    pub fn slot(index: u32) -> Self {
+        Self(index.min(CLASS_EDGE - 1))
+    }
+
+    /// The field's place or the element's index; `None` for [`Edge::CLASS`].
+    #[must_use]
+    pub fn index(self) -> Option<u32> {
+        (self.0 != CLASS_EDGE).then_some(self.0)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    parent: u32,
+    edge: u32,
+    sig: SigId,
+    hash: u32,
+}
+
+/// An object on a path and the edge to it, `None` for what the root refers to.
+pub type PathStep = (Option<Edge>, NodeId);
+
+/// Answer of [`Nodes::find`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Seen before (or an object of the same class with the same hash was).
+    Seen(NodeId),
+    /// Not seen; the place where [`Nodes::insert`] puts it.
+    Free(usize),
+}
+
+/// All seen objects of one search.
+#[derive(Debug, Default)]
+pub struct Nodes {
+    chunks: Vec<Vec<Node>>,
+    len: u32,
+    /// Open addressing: 0 = free, else node index + 1.
+    slots: Vec<u32>,
+}
+
+impl Nodes {
+    /// How many objects were seen.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Native bytes held.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.chunks.len() * NODES_PER_CHUNK * size_of::<Node>() + self.slots.len() * 4
+    }
+
+    fn node(&self, id: u32) -> Option<&Node> {
+        self.chunks
+            .get((id >> CHUNK_SHIFT) as usize)?
+            .get(id as usize & (NODES_PER_CHUNK - 1))
+    }
+
+    /// Looks for an object with this key; `same_class` says whether a signature's class is the object's.
+    #[must_use]
+    pub fn find(&self, class: u32, hash: u32, same_class: impl Fn(SigId) -> bool) -> Found {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = mix(class, hash) & mask;
+        loop {
+            match self.slots.get(at) {
+                None => return Found::Free(usize::MAX),
+                Some(0) => return Found::Free(at),
+                Some(stored) => {
+                    if let Some(node) = self.node(stored - 1)
+                        && node.hash == hash
+                        && same_class(node.sig)
+                    {
+                        return Found::Seen(NodeId(stored - 1));
+                    }
+                }
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Whether one more object fits in `cap` bytes, growth of the table included.
+    #[must_use]
+    pub fn has_room(&self, cap: usize) -> bool {
+        let mut needed = self.bytes();
+        if self.len as usize & (NODES_PER_CHUNK - 1) == 0 {
+            needed += NODES_PER_CHUNK * size_of::<Node>();
+        }
+        if self.must_grow() {
+            // The old table lives until the new one is filled.
+            needed += self.grown_slots() * 4;
+        }
+        needed <= cap && self.len < u32::MAX - 1
+    }
+
+    fn must_grow(&self) -> bool {
+        // Load at most 4/5.
+        (self.len as usize + 1) * 5 > self.slots.len() * 4
+    }
+
+    fn grown_slots(&self) -> usize {
+        (self.slots.len() * 2).max(1 << 12)
+    }
+
+    /// Records an object; `class_of` answers the class of a signature (needed when the table grows).
+    /// `None` when the process has no memory for it.
+    pub fn insert(
+        &mut self,
+        class: u32,
+        hash: u32,
+        referrer: Referrer,
+        sig: SigId,
+        class_of: impl Fn(SigId) -> u32,
+    ) -> Option<NodeId> {
+        if self.must_grow() {
+            self.grow(&class_of)?;
+        }
+        let (parent, edge) = match referrer {
+            Referrer::Root(root) => (ROOT_PARENT, root.0),
+            Referrer::Node(parent, edge) => (parent.0, edge.0),
+        };
+        let id = self.len;
+        if id as usize & (NODES_PER_CHUNK - 1) == 0 {
+            let mut chunk = Vec::new();
+            chunk.try_reserve_exact(NODES_PER_CHUNK).ok()?;
+            self.chunks.push(chunk);
+        }
+        self.chunks.last_mut()?.push(Node {
+            parent,
+            edge,
+            sig,
+            hash,
+        });
+        self.len += 1;
+        self.place(class, hash, id);
+        Some(NodeId(id))
+    }
+
+    fn place(&mut self, class: u32, hash: u32, id: u32) {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = mix(class, hash) & mask;
+        while let Some(slot) = self.slots.get_mut(at) {
+            if *slot == 0 {
+                *slot = id + 1;
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self, class_of: &impl Fn(SigId) -> u32) -> Option<()> {
+        let mut slots = Vec::new();
+        slots.try_reserve_exact(self.grown_slots()).ok()?;
+        slots.resize(self.grown_slots(), 0);
+        self.slots = slots;
+        for id in 0..self.len {
+            if let Some(&Node { sig, hash, .. }) = self.node(id) {
+                self.place(class_of(sig), hash, id);
+            }
+        }
+        Some(())
+    }
+
+    /// Where an object hangs.
+    #[must_use]
+    pub fn referrer(&self, id: NodeId) -> Option<Referrer> {
+        let node = self.node(id.0)?;
+        Some(if node.parent == ROOT_PARENT {
+            Referrer::Root(RootId(node.edge))
+        } else {
+            Referrer::Node(NodeId(node.parent), Edge(node.edge))
+        })
+    }
+
+    /// An object's path signature.
+    #[must_use]
+    pub fn sig(&self, id: NodeId) -> Option<SigId> {
+        self.node(id.0).map(|node| node.sig)
+    }
+
+    /// The identity hash (mixed with the length for arrays) that an object had.
+    #[must_use]
+    pub fn hash(&self, id: NodeId) -> Option<u32> {
+        self.node(id.0).map(|node| node.hash)
+    }
+
+    /// The way from the root: the root, the object it refers to, then one edge and object per hop. `None` beyond
+    /// `limit` hops.
+    #[must_use]
+    pub fn path(&self, id: NodeId, limit: usize) -> Option<(RootId, Vec<PathStep>)> {
+        let mut steps = Vec::new();
+        let mut at = id;
+        loop {
+            if steps.len() > limit {
+                return None;
+            }
+            match self.referrer(at)? {
+                Referrer::Root(root) => {
+                    steps.push((None, at));
+                    steps.reverse();
+                    return Some((root, steps));
+                }
+                Referrer::Node(parent, edge) => {
+                    steps.push((Some(edge), at));
+                    at = parent;
+                }
+            }
+        }
+    }
+}
+
+/// Spreads a key over the table.
+fn mix(class: u32, hash: u32) -> usize {
+    let key = (u64::from(class) << 32) | u64::from(hash);
+    let spread = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    usize::try_from(spread >> 24).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class_of(sig: SigId) -> u32 {
+        sig.0
+    }
+
+    fn add(nodes: &mut Nodes, class: u32, hash: u32, referrer: Referrer) -> NodeId {
+        nodes
+            .insert(class, hash, referrer, SigId(class), class_of)
+            .unwrap()
+    }
+
+    #[test]
+    fn an_object_is_found_by_class_and_hash_after_the_table_grew() {
+        let mut nodes = Nodes::default();
+        for i in 0..100_000 {
+            add(&mut nodes, i % 7, i, Referrer::Root(RootId(i)));
+        }
+        for i in 0..100_000 {
+            let Found::Seen(id) = nodes.find(i % 7, i, |s| s == SigId(i % 7)) else {
+                panic!("{i} is lost");
+            };
+            assert_eq!(nodes.referrer(id), Some(Referrer::Root(RootId(i))));
+        }
+        assert!(matches!(
+            nodes.find(8, 3, |s| s == SigId(8)),
+            Found::Free(_)
+        ));
+    }
+
+    #[test]
+    fn equal_hashes_of_two_classes_are_two_objects() {
+        let mut nodes = Nodes::default();
+        add(&mut nodes, 1, 42, Referrer::Root(RootId(0)));
+        assert!(matches!(
+            nodes.find(2, 42, |s| s == SigId(2)),
+            Found::Free(_)
+        ));
+        let second = add(&mut nodes, 2, 42, Referrer::Root(RootId(1)));
+        assert_eq!(nodes.find(2, 42, |s| s == SigId(2)), Found::Seen(second));
+    }
+
+    #[test]
+    fn a_path_runs_from_the_root_to_the_object() {
+        let mut nodes = Nodes::default();
+        let a = add(&mut nodes, 1, 1, Referrer::Root(RootId(9)));
+        let b = add(&mut nodes, 2, 2, Referrer::Node(a, Edge::slot(4)));
+        let c = add(&mut nodes, 3, 3, Referrer::Node(b, Edge::CLASS));
+        let (root, steps) = nodes.path(c, 10).unwrap();
+        assert_eq!(root, RootId(9));
+        assert_eq!(
+            steps,
+            [(None, a), (Some(Edge::slot(4)), b), (Some(Edge::CLASS), c)]
+        );
+        assert_eq!(nodes.path(c, 1), None);
+    }
+
+    #[test]
+    fn the_cap_counts_the_growth_of_the_table_before_it_happens() {
+        let mut nodes = Nodes::default();
+        assert!(!nodes.has_room(1 << 20));
+        assert!(nodes.has_room(2 << 20));
+        add(&mut nodes, 1, 1, Referrer::Root(RootId(0)));
+        assert_eq!(nodes.bytes(), NODES_PER_CHUNK * 16 + (1 << 12) * 4);
+    }
+}

@@ -1,0 +1,366 @@
+//! Re-reads a recorded path from its root and tells it as a chain.
+//!
+//! Every hop of the chain was read from the heap just now: a hop that changed its class or became null ends the
+//! attempt. Only inside an array another element of the recorded class may stand in for the recorded one, since
+//! maps and lists move their elements.
+
+use std::sync::Arc;
+
+use chain_core::chain::{
+    Chain, Edge as ChainEdge, EdgeKind, Hop, Root as ChainRoot, RootKind, Strength,
+};
+
+use super::catalogue::{Catalogue, ClassIndex};
+use super::layout::{Layout, Role};
+use super::library::RefKind;
+use super::names::java_name;
+use super::nodes::{Edge, NodeId, PathStep, RootId};
+use super::roots::Root;
+use super::search::{Search, element, is_of, read_edge};
+use crate::jvm::env::{FieldId, Jni, Obj};
+
+/// Longest path that is re-read.
+const MAX_STEPS: usize = 200_000;
+/// Elements looked through for another one of the recorded class.
+const MAX_ELEMENTS: u32 = 100_000;
+
+/// A path as it was just read.
+pub struct Observed<'f> {
+    /// The root.
+    pub root: RootId,
+    /// Edge to and node of every object; the index of an array edge is the one that was read now.
+    pub steps: Vec<PathStep>,
+    /// The object at the end.
+    pub leaf: Obj<'f>,
+}
+
+/// Reads the path to `node` again. `None` when it does not hold any more.
+pub fn observe<'f>(
+    search: &Search,
+    catalogue: &mut Catalogue,
+    jni: &Jni<'f>,
+    node: NodeId,
+) -> Option<Observed<'f>> {
+    let (root, recorded) = search.nodes.path(node, MAX_STEPS)?;
+    let mut at = search.roots.read(jni, catalogue, root)?;
+    let mut steps: Vec<PathStep> = Vec::with_capacity(recorded.len());
+    for (edge, to) in recorded {
+        let mut taken = edge;
+        if let (Some(edge), Some((_, from))) = (edge, steps.last().copied()) {
+            let next = read_edge(search, catalogue, jni, &at, from, edge);
+            let holds = next
+                .as_ref()
+                .is_some_and(|next| is_of(search, catalogue, jni, next, to));
+            let next = match next {
+                Some(next) if holds => Some(next),
+                other => {
+                    if let Some(other) = other {
+                        jni.delete(other);
+                    }
+                    let found = another_element(search, catalogue, jni, &at, from, to);
+                    found.map(|(next, index)| {
+                        taken = Some(Edge::slot(index));
+                        next
+                    })
+                }
+            };
+            jni.delete(at);
+            at = next?;
+        } else if !is_of(search, catalogue, jni, &at, to) {
+            jni.delete(at);
+            return None;
+        }
+        steps.push((taken, to));
+    }
+    Some(Observed {
+        root,
+        steps,
+        leaf: at,
+    })
+}
+
+fn another_element<'f>(
+    search: &Search,
+    catalogue: &mut Catalogue,
+    jni: &Jni<'f>,
+    array: &Obj<'f>,
+    from: NodeId,
+    to: NodeId,
+) -> Option<(Obj<'f>, u32)> {
+    let class = class_at(search, from)?;
+    if !matches!(catalogue.get(class)?.layout, Layout::Array) {
+        return None;
+    }
+    // SAFETY: the class says that it is an array.
+    let length = u32::try_from(unsafe { jni.array_length(array) }).unwrap_or(0);
+    for index in 0..length.min(MAX_ELEMENTS) {
+        if let Some(found) = element(jni, array, index) {
+            if is_of(search, catalogue, jni, &found, to) {
+                return Some((found, index));
+            }
+            jni.delete(found);
+        }
+    }
+    None
+}
+
+fn class_at(search: &Search, node: NodeId) -> Option<ClassIndex> {
+    search.nodes.sig(node).map(|sig| search.sigs.class(sig))
+}
+
+/// A kept edge of a chain, for re-reading it after its search ended.
+#[derive(Debug, Clone, Copy)]
+pub enum KeptEdge {
+    /// A field.
+    Field(FieldId),
+    /// An array element.
+    Element(u32),
+    /// The object's class.
+    Class,
+}
+
+/// Tells an observed path; `None` when it has more than `max_hops` hops, runs collapsed.
+#[must_use]
+pub fn tell(
+    search: &Search,
+    catalogue: &Catalogue,
+    observed: &Observed<'_>,
+    max_hops: usize,
+) -> Option<Chain> {
+    let mut hops: Vec<Hop> = Vec::new();
+    let (root, first_edge) = tell_root(search, catalogue, observed.root);
+    let mut strength = Strength::of_root(root.kind);
+    let mut previous: Option<NodeId> = None;
+    let mut kind = root.kind;
+    let mut previous_objects = 1;
+    let mut own_growth = 1;
+    for (edge, node) in &observed.steps {
+        let sig = search.nodes.sig(*node)?;
+        let class = catalogue.get(search.sigs.class(sig))?;
+        let edge = match (edge, previous) {
+            (Some(edge), Some(from)) => {
+                let (told, weakened) = tell_edge(search, catalogue, from, *edge);
+                strength = strength.max(weakened);
+                if hops.len() == 1
+                    && kind == RootKind::Thread
+                    && matches!(
+                        told.name.as_deref(),
+                        Some("threadLocals" | "inheritableThreadLocals")
+                    )
+                {
+                    kind = RootKind::ThreadLocal;
+                }
+                told
+            }
+            _ => first_edge.clone(),
+        };
+        let name: Arc<str> = java_name(&class.signature).into();
+        let objects = search.sigs.objects(sig).max(1);
+        if goes_on(&hops, &name, &edge) {
+            if let Some(last) = hops.last_mut() {
+                last.run = last.run.saturating_add(1);
+            }
+            previous = Some(*node);
+            continue;
+        }
+        let growth = objects.div_ceil(previous_objects);
+        match hops.last_mut() {
+            Some(last) => last.fan_out = last.fan_out.max(growth),
+            // A list that a static field holds by its first node grows at that node.
+            None if kind == RootKind::StaticField => own_growth = growth,
+            None => {}
+        }
+        if hops.len() >= max_hops {
+            return None;
+        }
+        hops.push(Hop {
+            class: name,
+            class_id: None,
+            application: class.loader.is_application(),
+            edge,
+            run: 1,
+            fan_out: std::mem::replace(&mut own_growth, 1),
+        });
+        previous_objects = objects;
+        previous = Some(*node);
+    }
+    let root = ChainRoot { kind, ..root };
+    Some(Chain {
+        root,
+        hops,
+        strength,
+    })
+}
+
+/// Whether an edge to an object of class `name` goes on with the run that the last hop ends: the same class again by
+/// the same field, or by another field of the same structure (a tree's `left` and `right`).
+fn goes_on(hops: &[Hop], name: &Arc<str>, edge: &ChainEdge) -> bool {
+    let [.., before, last] = hops else {
+        return false;
+    };
+    edge.kind == EdgeKind::Field
+        && last.edge.kind == EdgeKind::Field
+        && last.class == *name
+        && before.class == *name
+}
+
+fn tell_root(search: &Search, catalogue: &Catalogue, root: RootId) -> (ChainRoot, ChainEdge) {
+    let plain = ChainEdge {
+        kind: EdgeKind::Root,
+        name: None,
+        index: None,
+    };
+    match search.roots.get(root) {
+        Some(Root::Static { class, name, .. }) => (
+            ChainRoot {
+                kind: RootKind::StaticField,
+                class: catalogue
+                    .get(*class)
+                    .map(|c| java_name(&c.signature).into()),
+                field: Some(name.clone()),
+                ..ChainRoot::default()
+            },
+            ChainEdge {
+                kind: EdgeKind::Static,
+                name: Some(name.clone()),
+                index: None,
+            },
+        ),
+        Some(Root::Thread { name, id, .. }) => (
+            ChainRoot {
+                kind: RootKind::Thread,
+                thread: Some(name.clone()),
+                thread_id: *id,
+                ..ChainRoot::default()
+            },
+            plain,
+        ),
+        Some(Root::Seen { kind, place, .. }) => (
+            ChainRoot {
+                kind: *kind,
+                class: place.as_ref().and_then(|p| p.class.clone()),
+                field: place.as_ref().and_then(|p| p.method.clone()),
+                thread: place.as_ref().map(|p| p.thread.clone()),
+                thread_id: place.as_ref().and_then(|p| p.id),
+                frame: place.as_ref().map(|p| p.frame),
+            },
+            plain,
+        ),
+        Some(Root::None) | None => (ChainRoot::default(), plain),
+    }
+}
+
+fn tell_edge(
+    search: &Search,
+    catalogue: &Catalogue,
+    from: NodeId,
+    edge: Edge,
+) -> (ChainEdge, Strength) {
+    let class = class_at(search, from).and_then(|class| catalogue.get(class));
+    let (Some(index), Some(class)) = (edge.index(), class) else {
+        let told = ChainEdge {
+            kind: EdgeKind::Class,
+            name: None,
+            index: None,
+        };
+        return (told, Strength::Durable);
+    };
+    let Layout::Fields(fields) = &class.layout else {
+        let told = ChainEdge {
+            kind: EdgeKind::Array,
+            name: None,
+            index: Some(index),
+        };
+        return (told, Strength::Durable);
+    };
+    let Some(field) = fields.get(index as usize) else {
+        return (ChainEdge::default(), Strength::Durable);
+    };
+    let (kind, strength) = match (field.role, class.reference) {
+        (Role::Referent, Some(RefKind::Soft)) => (EdgeKind::Soft, Strength::Soft),
+        (Role::Referent, Some(RefKind::Final)) => (EdgeKind::Field, Strength::Housekeeping),
+        (Role::Referent, _) => (EdgeKind::Weak, Strength::Weak),
+        (Role::Housekeeping, _) => (EdgeKind::Field, Strength::Housekeeping),
+        _ => (EdgeKind::Field, Strength::Durable),
+    };
+    (
+        ChainEdge {
+            kind,
+            name: Some(field.name.clone()),
+            index: None,
+        },
+        strength,
+    )
+}
+
+/// The weakest strength on a signature's path, without reading the heap.
+#[must_use]
+pub fn strength_of(search: &Search, catalogue: &Catalogue, sig: super::sigs::SigId) -> Strength {
+    let mut strength = Strength::Durable;
+    let mut at = Some(sig);
+    while let Some(current) = at {
+        let parent = search.sigs.parent(current);
+        match (search.sigs.step(current), parent) {
+            (Some(super::sigs::Step::Root(root)), _) => {
+                let kind = match search.roots.get(root) {
+                    Some(Root::Static { .. }) => RootKind::StaticField,
+                    Some(Root::Thread { .. }) => RootKind::Thread,
+                    Some(Root::Seen { kind, .. }) => *kind,
+                    Some(Root::None) | None => RootKind::Unknown,
+                };
+                strength = strength.max(Strength::of_root(kind));
+            }
+            (Some(super::sigs::Step::Field(place)), Some(parent)) => {
+                if let Some(class) = catalogue.get(search.sigs.class(parent))
+                    && let Layout::Fields(fields) = &class.layout
+                    && let Some(field) = fields.get(place as usize)
+                {
+                    strength = strength.max(match (field.role, class.reference) {
+                        (Role::Referent, Some(RefKind::Soft)) => Strength::Soft,
+                        (Role::Referent, Some(RefKind::Final)) | (Role::Housekeeping, _) => {
+                            Strength::Housekeeping
+                        }
+                        (Role::Referent, _) => Strength::Weak,
+                        _ => Strength::Durable,
+                    });
+                }
+            }
+            _ => {}
+        }
+        at = parent;
+    }
+    strength
+}
+
+/// A kept hop: the edge to it (`None` for what the root refers to) and its class.
+pub type KeptStep = (Option<KeptEdge>, ClassIndex);
+
+/// The edges and classes of an observed path, for re-reading it later.
+#[must_use]
+pub fn keep(search: &Search, catalogue: &Catalogue, observed: &Observed<'_>) -> Vec<KeptStep> {
+    let mut previous: Option<NodeId> = None;
+    let mut kept = Vec::with_capacity(observed.steps.len());
+    for (edge, node) in &observed.steps {
+        let class = class_at(search, *node).unwrap_or(ClassIndex::MAX);
+        let edge = match (edge, previous) {
+            (Some(edge), Some(from)) => Some(kept_edge(search, catalogue, from, *edge)),
+            _ => None,
+        };
+        kept.push((edge, class));
+        previous = Some(*node);
+    }
+    kept
+}
+
+fn kept_edge(search: &Search, catalogue: &Catalogue, from: NodeId, edge: Edge) -> KeptEdge {
+    let Some(index) = edge.index() else {
+        return KeptEdge::Class;
+    };
+    let class = class_at(search, from).and_then(|class| catalogue.get(class));
+    match class.map(|class| &class.layout) {
+        Some(Layout::Fields(fields)) => fields
+            .get(index as usize)
+            .map_or(KeptEdge::Class, |field| KeptEdge::Field(field.id)),
+        _ => KeptEdge::Element(index),
+    }
+}
