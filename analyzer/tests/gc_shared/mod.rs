@@ -1,0 +1,28 @@
+//! Finds the shared GC data and reads logs.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use jfr_chains_analyzer::gc::{intake::Intake, lines};
+
+/// A folder of the shared data, or `None` after saying by name what is skipped.
+pub fn shared(folder: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("JFR_CHAINS_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
+        PathBuf::from,
+    );
+    let dir = root.join(folder);
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    eprintln!("skipped: {folder} is not at {}", root.display());
+    None
+}
+
+/// Reads one log file.
+pub fn read_log(path: &Path) -> Intake {
+    let mut intake = Intake::default();
+    let file = std::fs::File::open(path).unwrap();
+    lines::read(std::io::BufReader::new(file), &mut intake, &mut |_| {}).unwrap();
+    intake
+}
