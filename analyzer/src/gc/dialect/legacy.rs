@@ -245,7 +245,7 @@ impl Legacy {
             Ok(table) => table.or_else(|| {
                 (entry.desired.is_some() && record.collector.has_age_table()).then(Default::default)
             }),
-            Err(()) => {
+            Err(_) => {
                 out.problem(
                     Problem::AgeTableInconsistent,
                     entry.line,

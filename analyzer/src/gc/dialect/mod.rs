@@ -80,6 +80,10 @@ pub fn age_row(s: &[u8]) -> Option<(u8, u64, u64)> {
     Some((u8::try_from(age).ok()?, bytes, total))
 }
 
+/// An age table whose rows and running totals disagree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spoilt;
+
 /// An age table being read; a row that contradicts the running total spoils it.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct AgeRows {
@@ -104,9 +108,9 @@ impl AgeRows {
     }
 
     /// The table; `None` without rows, `Err` when spoilt.
-    pub fn finish(self) -> Result<Option<super::record::AgeTable>, ()> {
+    pub fn finish(self) -> Result<Option<super::record::AgeTable>, Spoilt> {
         match (self.spoilt, self.rows) {
-            (true, _) => Err(()),
+            (true, _) => Err(Spoilt),
             (false, 0) => Ok(None),
             (false, _) => Ok(Some(self.table)),
         }
@@ -131,9 +135,9 @@ mod tests {
         let mut rows = AgeRows::default();
         rows.add((1, 10, 10));
         rows.add((3, 5, 99));
-        assert_eq!(rows.finish(), Err(()));
+        assert_eq!(rows.finish(), Err(Spoilt));
         let mut rows = AgeRows::default();
         rows.add((2, 10, 30));
-        assert_eq!(rows.finish(), Err(()));
+        assert_eq!(rows.finish(), Err(Spoilt));
     }
 }

@@ -454,7 +454,7 @@ impl Unified {
                         (out.facts().saw_ages && record.kind.is_young()).then(Default::default)
                     });
                 }
-                Err(()) => out.problem(
+                Err(_) => out.problem(
                     Problem::AgeTableInconsistent,
                     record.line,
                     format!("age table of collection {} is not used", open.id),
@@ -612,8 +612,7 @@ fn space(rest: &[u8], r: &mut Collection, out: &mut Intake) {
                 // The last column is the end of relocation, in whole megabytes.
                 let last = columns
                     .split(|b| *b == b' ')
-                    .filter(|w| w.first().is_some_and(u8::is_ascii_digit))
-                    .next_back();
+                    .rfind(|w| w.first().is_some_and(u8::is_ascii_digit));
                 if let Some((bytes, _, _)) = last.and_then(num::size) {
                     r.promoted = Promoted::Approximate(i64::try_from(bytes).unwrap_or(i64::MAX));
                 }
