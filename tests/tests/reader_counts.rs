@@ -1,10 +1,10 @@
 //! Event counts of the corpus equal those of the JDK's `jfr summary`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
-mod reader;
+mod corpus;
 
+use corpus::corpus;
 use jfr_chains_analyzer::reader::Recording;
-use reader::corpus;
 
 /// Files whose index line is not the sum of the tool's rows, and that sum.
 ///
@@ -19,7 +19,9 @@ const EXPLAINED: &[(&str, u64)] = &[
 
 #[test]
 fn event_counts_equal_the_jdks_summary() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = corpus("event_counts_equal_the_jdks_summary") else {
+        return;
+    };
     let mut compared = 0;
     let mut wrong = Vec::new();
     for entry in corpus.entries() {
