@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::noise::Noise;
+use super::identity;
+use super::noise::{self, Noise};
 use super::time::EpochNanos;
 
 /// Where a GC root lives. The words are those of the JSON.
@@ -271,6 +272,17 @@ pub struct Edge {
     pub index: Option<u64>,
 }
 
+impl Edge {
+    /// An edge of which nothing is known.
+    pub const fn unknown() -> Self {
+        Self {
+            kind: EdgeKind::Unknown,
+            name: None,
+            index: None,
+        }
+    }
+}
+
 /// One object of a chain, or a run of objects of the same class behind the same edge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hop {
@@ -300,12 +312,16 @@ pub struct Chain {
     pub id: String,
     /// The chain's identity: no index, no count, no hidden-class number.
     pub signature: String,
+    /// The leak's identity as its producer told it: equal for every path into one container.
+    pub identity: Option<String>,
     /// Where it starts.
     pub root: Root,
     /// From the root to the leaf.
     pub hops: Vec<Hop>,
     /// The class that the chain is about: the leaf to act on.
     pub leaf: String,
+    /// The class whose growth started the search, when told.
+    pub candidate_class: Option<String>,
     /// What a collection does about it.
     pub strength: Strength,
     /// Instances reached over this path.
@@ -330,6 +346,14 @@ pub struct Chain {
     pub producer: Producer,
     /// Age of the leaf in GC epochs, when told.
     pub age_epochs: Option<u64>,
+    /// Position among `hops` of the growing container, when told.
+    pub container_hop: Option<usize>,
+    /// Whether a collection that clears old garbage confirmed the growth; `None` when not told.
+    pub confirmed: Option<bool>,
+    /// Whether a stronger chain might still have replaced it.
+    pub provisional: bool,
+    /// Other classes that the same growing container holds.
+    pub also_held: Vec<String>,
     /// How many events told this chain.
     pub sightings: u64,
     /// Positions in `inputs` of the recordings that have it.
@@ -339,6 +363,22 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// Takes in another sighting of the same chain in the same recording: counts and bytes add up,
+    /// and the oldest sighting's allocation stays.
+    pub fn join(&mut self, other: Self) {
+        self.sightings += other.sightings;
+        self.instances = sum(self.instances, other.instances);
+        self.retained_sampled_bytes =
+            sum(self.retained_sampled_bytes, other.retained_sampled_bytes);
+        let older = other.first_seen.is_some() && other.first_seen < self.first_seen;
+        if older || self.stack.is_empty() {
+            self.stack = other.stack;
+            self.allocating_thread = other.allocating_thread;
+        }
+        self.first_seen = earlier(self.first_seen, other.first_seen);
+        self.last_seen = self.last_seen.max(other.last_seen);
+    }
+
     /// The static field, thread or other thing that holds the chain, short enough for a headline.
     pub fn holder(&self) -> String {
         match (&self.root.class, &self.root.field, &self.root.thread) {
@@ -347,6 +387,67 @@ impl Chain {
             _ if !self.root.text.is_empty() => self.root.text.clone(),
             (Some(class), None, None) => format!("{} {class}", self.root.kind.words()),
             _ => self.root.kind.words().to_owned(),
+        }
+    }
+}
+
+/// The sum of what is known.
+pub fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (known, None) | (None, known) => known,
+    }
+}
+
+/// The earlier of what is known.
+pub fn earlier(a: Option<EpochNanos>, b: Option<EpochNanos>) -> Option<EpochNanos> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (known, None) | (None, known) => known,
+    }
+}
+
+impl Chain {
+    /// A chain of which only the path is known.
+    pub fn of_path(
+        producer: Producer,
+        root: Root,
+        hops: Vec<Hop>,
+        container_hop: Option<usize>,
+    ) -> Self {
+        let hops = identity::collapse(hops);
+        let signature = identity::signature_of(&root, &hops);
+        let leaf = identity::display_leaf(&root, &hops, container_hop);
+        let strength = identity::strength_of(root.kind, &hops);
+        let classes: Vec<&str> = hops.iter().map(|hop| hop.class.as_str()).collect();
+        let noise = noise::of_chain(root.class.as_deref(), &classes, &leaf);
+        Self {
+            id: signature.id,
+            signature: signature.text,
+            identity: None,
+            root,
+            hops,
+            leaf,
+            candidate_class: None,
+            strength,
+            instances: None,
+            share: None,
+            coverage: None,
+            retained_sampled_bytes: None,
+            growth_bytes_per_hour: None,
+            allocating_thread: None,
+            stack: Vec::new(),
+            first_seen: None,
+            last_seen: None,
+            producer,
+            age_epochs: None,
+            container_hop,
+            confirmed: None,
+            provisional: false,
+            also_held: Vec::new(),
+            sightings: 1,
+            seen_in: Vec::new(),
+            noise,
         }
     }
 }

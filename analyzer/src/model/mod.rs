@@ -3,9 +3,14 @@
 //! Builders read events into it and merge recordings; the renderers of a report only
 //! print it.
 
+pub mod build;
 pub mod chain;
+pub mod identity;
+pub mod merge;
 pub mod noise;
 pub mod time;
+pub mod trend;
+pub mod verdict;
 
 use std::collections::BTreeMap;
 
@@ -100,14 +105,16 @@ pub struct Candidate {
     pub qualifying: bool,
     /// Whether it qualified at any time.
     pub ever_qualified: bool,
+    /// The producer's word for where it stands.
+    pub state: Option<String>,
     /// Whether a collection that clears old garbage confirmed it; `None` when not told.
     pub confirmed: Option<bool>,
     /// Signal values so far, and how many are needed.
     pub values: Option<Progress>,
     /// Qualifying folds in a row, and how many are needed.
     pub folds: Option<Progress>,
-    /// Distinct GC ages among its survivors at the last report.
-    pub ages: Option<u64>,
+    /// Distinct GC ages among its survivors at the last report, fitted.
+    pub ages: Option<f64>,
     /// Fitted growth of the ages over the window.
     pub fitted_growth: Option<f64>,
     /// Tracked instances that survive.
@@ -135,8 +142,8 @@ pub struct Candidate {
 pub struct AgePoint {
     /// When.
     pub time: EpochNanos,
-    /// Distinct ages.
-    pub ages: u64,
+    /// Distinct ages, fitted.
+    pub ages: f64,
 }
 
 /// So many of so many.
@@ -170,6 +177,8 @@ pub enum SearchEnd {
     Completed,
     /// It stopped early; the producer's word for why.
     Abandoned(String),
+    /// It was stopped with its recording.
+    Stopped,
     /// The recording ends while it ran.
     Running,
 }
@@ -271,6 +280,14 @@ pub struct AgentStatus {
     pub state: Option<String>,
     /// Options as the agent understood them.
     pub configuration: Option<String>,
+    /// The walk engine.
+    pub engine: Option<String>,
+    /// Where epochs come from.
+    pub epoch_source: Option<String>,
+    /// Epochs seen.
+    pub epochs: Option<u64>,
+    /// Sampled allocations seen.
+    pub samples: Option<u64>,
     /// What works less well here, in the agent's words.
     pub degradations: Vec<String>,
     /// Things that were counted because they could not be kept.
@@ -286,6 +303,13 @@ pub struct FloorPoint {
     pub used_bytes: u64,
     /// Bytes allowed, when known.
     pub max_bytes: Option<u64>,
+}
+
+impl Report {
+    /// Whether anything that can show a leak was in the inputs: events of the agent, or chains.
+    pub fn is_analysed(&self) -> bool {
+        self.agent.is_some() || !self.chains.is_empty() || !self.searches.is_empty()
+    }
 }
 
 /// Everything the inputs say, merged.

@@ -88,6 +88,12 @@ fn order_chain() -> Chain {
         last_seen: Some(at(91)),
         producer: Producer::JfrChains,
         age_epochs: Some(28),
+        container_hop: Some(2),
+        confirmed: Some(false),
+        provisional: false,
+        also_held: vec!["byte[]".to_owned()],
+        identity: None,
+        candidate_class: Some("com.acme.shop.Order".to_owned()),
         sightings: 2,
         seen_in: vec![0],
         noise: None,
@@ -98,7 +104,7 @@ fn ages(count: u32) -> Vec<AgePoint> {
     (0..count)
         .map(|i| AgePoint {
             time: at(i64::from(i) * 4),
-            ages: u64::from(i),
+            ages: f64::from(i),
         })
         .collect()
 }
@@ -134,10 +140,11 @@ pub fn leak() -> Report {
                 class: "com.acme.shop.Order".to_owned(),
                 qualifying: true,
                 ever_qualified: true,
+                state: Some("qualified".to_owned()),
                 confirmed: Some(false),
                 values: Some(Progress { have: 30, need: 10 }),
                 folds: Some(Progress { have: 9, need: 5 }),
-                ages: Some(28),
+                ages: Some(28.0),
                 fitted_growth: Some(21.5),
                 instances: Some(81),
                 retained_sampled_bytes: Some(43_306_189),
@@ -153,10 +160,11 @@ pub fn leak() -> Report {
                 class: "com.acme.shop.Session".to_owned(),
                 qualifying: false,
                 ever_qualified: false,
+                state: Some("filling".to_owned()),
                 confirmed: None,
                 values: Some(Progress { have: 7, need: 10 }),
                 folds: Some(Progress { have: 2, need: 5 }),
-                ages: Some(7),
+                ages: Some(7.0),
                 fitted_growth: Some(3.0),
                 instances: Some(9),
                 retained_sampled_bytes: Some(4_718_592),
@@ -208,8 +216,8 @@ pub fn leak() -> Report {
             passes: 34,
             worst_pass_ns: Nanos(1_400_000),
             refusals: [
-                ("NoCandidate".to_owned(), 18),
-                ("SafepointDebt".to_owned(), 1),
+                ("no-candidate".to_owned(), 18),
+                ("safepoint-debt".to_owned(), 1),
             ]
             .into(),
             safepoint_balance_ns: Some(Nanos(0)),
@@ -223,6 +231,10 @@ pub fn leak() -> Report {
         },
         agent: Some(AgentStatus {
             version: Some("0.1.0".to_owned()),
+            engine: Some("concurrent".to_owned()),
+            epoch_source: None,
+            epochs: Some(31),
+            samples: Some(2048),
             state: Some("active".to_owned()),
             configuration: Some("file=leak.jfr,interval=512k".to_owned()),
             degradations: vec!["GC counts come from callbacks: no java.management".to_owned()],

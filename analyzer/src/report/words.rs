@@ -131,6 +131,9 @@ pub fn grows(report: &Report, chain: &Chain) -> Vec<String> {
             break;
         }
     }
+    if !chain.also_held.is_empty() {
+        out.push(format!("the same holder keeps {}", list(&chain.also_held)));
+    }
     if chain.sightings > 1 && chain.producer != Producer::JfrChains {
         out.push(format!(
             "{} samples share this chain",
@@ -143,6 +146,15 @@ pub fn grows(report: &Report, chain: &Chain) -> Vec<String> {
         out.push(format!("seen over {}", units::span(last.since(first))));
     }
     out
+}
+
+/// `a, b and 3 more`.
+fn list(classes: &[String]) -> String {
+    let shown: Vec<&str> = classes.iter().take(3).map(String::as_str).collect();
+    match classes.len().saturating_sub(shown.len()) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 /// How many the path holds and how much was looked at.
@@ -224,6 +236,7 @@ fn one_search(search: &Search) -> String {
     let mut parts = vec![match &search.outcome {
         SearchEnd::Completed => "completed".to_owned(),
         SearchEnd::Abandoned(reason) => format!("abandoned: {}", abandon_reason(reason)),
+        SearchEnd::Stopped => "stopped with its recording".to_owned(),
         SearchEnd::Running => "still running at the end".to_owned(),
     }];
     if let (Some(start), Some(end)) = (search.start, search.end) {
@@ -276,7 +289,7 @@ fn normal(word: &str) -> String {
         .collect()
 }
 
-/// `SafepointDebt 12 times, NoCandidate 3 times`.
+/// `safepoint-debt 12 times, no-candidate 3 times`.
 pub fn refusals(refusals: &BTreeMap<String, u64>) -> String {
     refusals
         .iter()

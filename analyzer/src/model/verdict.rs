@@ -1,0 +1,266 @@
+//! The answer and its reason, from the merged facts.
+
+use super::trend::{self, Trend};
+use super::{Candidate, Chain, EpochNanos, FloorPoint, Producer, Strength, Verdict};
+use crate::report::units;
+
+/// Epochs that the signal needs at least: 10 values, the last 5 of them qualifying.
+const SIGNAL_EPOCHS: u64 = 14;
+
+/// What the verdict looks at.
+pub struct Evidence<'r> {
+    /// Whether our agent was there.
+    pub agent: bool,
+    /// Newest epoch that an agent told.
+    pub epochs: Option<u64>,
+    /// Watched classes.
+    pub candidates: &'r [Candidate],
+    /// Chains.
+    pub chains: &'r [Chain],
+    /// Used heap after collections.
+    pub floor: &'r [FloorPoint],
+    /// The agent's own word on the floor.
+    pub floor_rising: Option<bool>,
+    /// Memory outside the heap.
+    pub outside: &'r [(&'static str, Vec<(EpochNanos, u64)>)],
+    /// Samples of old objects without a path.
+    pub old_objects_without_path: u64,
+}
+
+/// The answer and why.
+pub fn judge(evidence: &Evidence<'_>) -> (Verdict, String) {
+    let floor = floor_trend(evidence);
+    if evidence.agent {
+        with_agent(evidence, floor)
+    } else {
+        without_agent(evidence, floor)
+    }
+}
+
+fn with_agent(evidence: &Evidence<'_>, floor: Trend) -> (Verdict, String) {
+    let watched = || evidence.candidates.iter().filter(|c| c.noise.is_none());
+    let told: Vec<&Chain> = own_chains(evidence).collect();
+    let qualifying: Vec<&Candidate> = watched().filter(|c| c.qualifying).collect();
+    if let Some(first) = qualifying.first() {
+        return growing(first, &qualifying, &told);
+    }
+    let unwatched = told.iter().find(|chain| {
+        !evidence
+            .candidates
+            .iter()
+            .any(|c| c.chains.contains(&chain.id))
+    });
+    if let Some(chain) = unwatched {
+        let reason = format!(
+            "The agent found what holds {}; the recording no longer tells how it grew.",
+            chain.leaf
+        );
+        return (Verdict::Leak, reason);
+    }
+    if let Some(settled) = watched().find(|c| c.ever_qualified || is_plateau(c)) {
+        let reason = format!(
+            "{} grew earlier in the recording and had stopped growing at its end.",
+            settled.class
+        );
+        return (Verdict::Plateau, reason);
+    }
+    let judged = watched().any(|c| c.values.is_some_and(|v| v.have >= v.need))
+        || evidence
+            .epochs
+            .is_some_and(|epochs| epochs >= SIGNAL_EPOCHS);
+    if !judged {
+        return (Verdict::Unknown, too_early(evidence));
+    }
+    if floor == Trend::Rising {
+        let reason = "The heap after collections rises, yet no class qualifies as a leak \
+                      candidate: no chain can be had from this recording."
+            .to_owned();
+        return (Verdict::Unknown, reason);
+    }
+    if let Some(reason) = outside(evidence) {
+        return (Verdict::NotHeap, reason);
+    }
+    let watched = watched().count() as u64;
+    let reason = format!(
+        "{} watched, none keeps growing.",
+        units::counted(watched, "class was", "classes were")
+    );
+    (Verdict::NoLeak, reason)
+}
+
+/// The reason for a class that qualifies, and whether only soft or weak references hold it.
+fn growing(first: &Candidate, all: &[&Candidate], told: &[&Chain]) -> (Verdict, String) {
+    let more = match all.len() - 1 {
+        0 => String::new(),
+        n => format!(" and {} more", units::counted(n as u64, "class", "classes")),
+    };
+    let mut reason = format!(
+        "{}{more} kept growing to the end of the recording",
+        first.class
+    );
+    let held: Vec<&&Chain> = told
+        .iter()
+        .filter(|chain| all.iter().any(|c| c.chains.contains(&chain.id)))
+        .collect();
+    let reclaimable = |chain: &&&Chain| matches!(chain.strength, Strength::Soft | Strength::Weak);
+    if !held.is_empty() && held.iter().all(reclaimable) {
+        reason.push_str(
+            ", but only soft or weak references lead to it: the JVM frees it before it runs out.",
+        );
+        return (Verdict::NoLeak, reason);
+    }
+    if held.is_empty() {
+        reason.push_str("; no chain to it was found.");
+    } else {
+        reason.push_str(", and a verified chain says what holds it.");
+    }
+    if first.confirmed == Some(false) {
+        reason.push_str(
+            " Unconfirmed: no old, mixed or full collection has run since, so promoted garbage \
+             may be part of it.",
+        );
+    }
+    (Verdict::Leak, reason)
+}
+
+fn without_agent(evidence: &Evidence<'_>, floor: Trend) -> (Verdict, String) {
+    let real = |c: &&Chain| c.noise.is_none() && !c.strength.is_lenient();
+    let chain = evidence.chains.iter().find(real);
+    let level = floor_words(evidence);
+    match (chain, floor) {
+        (Some(chain), _) if chain.producer == Producer::Datadog && floor != Trend::Flat => (
+            Verdict::Leak,
+            format!(
+                "The profiler that recorded this searched for what holds {} because its \
+                 population grew.{level}",
+                chain.leaf
+            ),
+        ),
+        (Some(_), Trend::Rising) => (
+            Verdict::Leak,
+            format!("Old objects are held by the chains below, and the heap rises.{level}"),
+        ),
+        (_, Trend::Settled) => (
+            Verdict::Plateau,
+            format!("The heap after collections rose and then stayed level.{level}"),
+        ),
+        (_, Trend::Flat) => match outside(evidence) {
+            Some(reason) => (Verdict::NotHeap, reason),
+            None => (
+                Verdict::NoLeak,
+                format!("The heap after collections does not rise.{level}"),
+            ),
+        },
+        (None, Trend::Rising) => (
+            Verdict::Unknown,
+            format!(
+                "The heap after collections rises, and the recording holds no chain that says \
+                 why.{level}"
+            ),
+        ),
+        (Some(_), Trend::Unknown) => (
+            Verdict::Unknown,
+            "The recording has chains of old objects, but neither growth nor ten collections to \
+             judge by."
+                .to_owned(),
+        ),
+        (None, Trend::Unknown) if evidence.old_objects_without_path > 0 => (
+            Verdict::Unknown,
+            "The recording has old objects without their paths to GC roots.".to_owned(),
+        ),
+        (None, Trend::Unknown) => (
+            Verdict::Unknown,
+            "The recording has no events of the agent, no chains and too few collections to judge \
+             by."
+            .to_owned(),
+        ),
+    }
+}
+
+fn own_chains<'r>(evidence: &Evidence<'r>) -> impl Iterator<Item = &'r Chain> {
+    evidence
+        .chains
+        .iter()
+        .filter(|c| c.producer == Producer::JfrChains && c.noise.is_none())
+}
+
+fn is_plateau(candidate: &Candidate) -> bool {
+    candidate.state.as_deref() == Some("plateau")
+}
+
+fn too_early(evidence: &Evidence<'_>) -> String {
+    let best = evidence
+        .candidates
+        .iter()
+        .filter_map(|c| Some((c, c.values?)))
+        .max_by_key(|(_, values)| values.have);
+    let progress = match best {
+        Some((candidate, values)) => format!(
+            "the furthest class, {}, has {} of {} values",
+            candidate.class, values.have, values.need
+        ),
+        None => "no class has a value yet".to_owned(),
+    };
+    let epochs = evidence.epochs.map_or_else(String::new, |epochs| {
+        format!(
+            " after {}",
+            units::counted(epochs, "collection cycle", "collection cycles")
+        )
+    });
+    format!(
+        "Too early to say: {progress}{epochs}. The signal needs about {SIGNAL_EPOCHS} cycles; a \
+         service that rarely collects needs a longer recording."
+    )
+}
+
+fn floor_trend(evidence: &Evidence<'_>) -> Trend {
+    let trend = trend::of(&points(
+        evidence
+            .floor
+            .iter()
+            .map(|point| (point.time, point.used_bytes)),
+    ));
+    match (trend, evidence.floor_rising) {
+        (Trend::Unknown, Some(true)) => Trend::Rising,
+        (trend, _) => trend,
+    }
+}
+
+fn floor_words(evidence: &Evidence<'_>) -> String {
+    match (evidence.floor.first(), evidence.floor.last()) {
+        (Some(first), Some(last)) if evidence.floor.len() > 1 => format!(
+            " It was {} after the first collection and {} after the last, {} later.",
+            units::bytes(first.used_bytes),
+            units::bytes(last.used_bytes),
+            units::span(last.time.since(first.time))
+        ),
+        _ => String::new(),
+    }
+}
+
+/// What rises outside the heap, if something does.
+fn outside(evidence: &Evidence<'_>) -> Option<String> {
+    evidence.outside.iter().find_map(|(what, series)| {
+        let trend = trend::of(&points(series.iter().copied()));
+        let (first, last) = (series.first()?, series.last()?);
+        (trend == Trend::Rising).then(|| {
+            format!(
+                "The heap after collections does not rise, but {what} does: from {} to {} in {}.",
+                units::bytes(first.1),
+                units::bytes(last.1),
+                units::span(last.0.since(first.0))
+            )
+        })
+    })
+}
+
+#[allow(clippy::cast_precision_loss, reason = "sizes and times for a fit")]
+fn points(series: impl Iterator<Item = (EpochNanos, u64)>) -> Vec<(f64, f64)> {
+    let mut start = None;
+    series
+        .map(|(time, size)| {
+            let start = *start.get_or_insert(time);
+            (time.since(start).seconds(), size as f64)
+        })
+        .collect()
+}
