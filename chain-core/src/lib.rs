@@ -2,8 +2,11 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+pub mod backoff;
 pub mod chain;
+pub mod collector;
 pub mod config;
+pub mod cost_budget;
 pub mod engine;
 pub mod frontier;
 pub mod gate;
@@ -11,9 +14,13 @@ pub mod ids;
 pub mod inline;
 pub mod input;
 pub mod liveness;
+pub mod oom;
+pub mod pacing;
 pub mod paths;
+pub mod pid;
 pub mod plan;
 pub mod record;
+pub mod ring;
 pub mod signature;
 pub mod tally;
 pub mod tick;
