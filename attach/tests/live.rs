@@ -3,6 +3,8 @@
 
 use attach::{Error, Jvm, OPTIONS_MAX, connect};
 use jfr_chains_tests::{Child, Jdk, Running, java_fixtures, skip};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,9 +12,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Arguments of a JVM that idles for a minute and says so.
 fn idle(java: Child, flags: &[&str]) -> Child {
+    idle_on(java, flags, java_fixtures().unwrap().classes())
+}
+
+fn idle_on(java: Child, flags: &[&str], classes: &Path) -> Child {
     java.args(flags)
         .args(["-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp"])
-        .arg(java_fixtures().unwrap().classes())
+        .arg(classes)
         .args([
             "orders.OrderService",
             "leak=off",
@@ -196,10 +202,32 @@ fn root_attaches_to_a_jvm_of_another_user() {
     if !is_root() {
         return skip(name, "root");
     }
-    for jdk in jdks(name) {
+    // What another user can reach: no folder of root's home.
+    let classes = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir()
+        .unwrap();
+    let from = java_fixtures().unwrap().classes().join("orders");
+    assert!(
+        Child::new("cp")
+            .arg("-r")
+            .arg(from)
+            .arg(classes.path())
+            .run(PATIENCE)
+            .unwrap()
+            .ok()
+    );
+    for jdk in jdks(name)
+        .into_iter()
+        .filter(|jdk| jdk.home().starts_with("/usr"))
+    {
         let java =
             Child::new("setpriv").args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
-        let java = started(idle(java.current_dir("/").arg(jdk.java()), &[]));
+        let java = started(idle_on(
+            java.current_dir("/").arg(jdk.java()),
+            &[],
+            classes.path(),
+        ));
         let jvm = Jvm::find(java.pid()).unwrap();
         assert_eq!(jvm.uid(), 65534);
         let mut listener = connect(&jvm, PATIENCE).unwrap();
