@@ -37,5 +37,5 @@ pub use collector::Collector;
 pub use fixtures::{JavaFixtures, java_fixtures, native_fixture};
 pub use jdk::Jdk;
 pub use paths::{cached_jdks, scratch, shared, target_dir, workspace};
-pub use shapes::{Root, Shape, shapes};
+pub use shapes::{Cell, Outcome, Root, Shape, report, shapes};
 pub use skip::skip;

@@ -1,6 +1,9 @@
 //! The leak shapes of `fixtures/java/shapes`: how to run one, and what a report must say of it.
 
 mod pattern;
+mod run;
+
+pub use run::{Cell, Outcome, report};
 
 use crate::{Child, Collector, Jdk, java_fixtures, native_fixture, paths};
 use anyhow::Context as _;

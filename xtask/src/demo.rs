@@ -5,8 +5,7 @@ use anyhow::{Context as _, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use jfr_chains_tests::{Child, Collector, Finished, Jdk, Running, java_fixtures, target_dir};
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Longest wait for a chain.
@@ -49,7 +48,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             options.collector
         )
     };
-    let built = build(options.dev)?;
+    let built = steps::build(options.dev)?;
     let dir = target_dir().join("demo");
     std::fs::create_dir_all(&dir)?;
     let recording = dir.join("leak.jfr");
@@ -97,31 +96,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         ensure!(found, "no chain within {} s", PATIENCE.as_secs());
     }
     Ok(())
-}
-
-struct Built {
-    agent: PathBuf,
-    command: PathBuf,
-}
-
-fn build(dev: bool) -> anyhow::Result<Built> {
-    let mut cargo = Command::new(steps::cargo());
-    cargo.args([
-        "build",
-        "--package",
-        "jfr-chains-agent",
-        "--package",
-        "jfr-chains-analyzer",
-    ]);
-    if !dev {
-        cargo.arg("--release");
-    }
-    steps::run(&mut cargo)?;
-    let out = target_dir().join(if dev { "debug" } else { "release" });
-    Ok(Built {
-        agent: out.join("libjfr_chains_agent.so"),
-        command: out.join("jfr-chains"),
-    })
 }
 
 /// Waits for a chain in the recording, with progress; ends the service. The answer: found, and how it ended.

@@ -1,9 +1,10 @@
-//! Tasks of the workspace: `cargo xtask demo`, `test`, `fixtures`.
+//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `fixtures`.
 #![forbid(unsafe_code)]
 
 mod demo;
 mod fixtures;
 mod jdk;
+mod matrix;
 mod steps;
 mod test;
 
@@ -23,6 +24,8 @@ enum Task {
     Demo(demo::Options),
     /// Runs every test of the workspace, after installing what they need.
     Test(test::Options),
+    /// Runs the leak shapes on every JDK and collector found and prints a table.
+    Matrix(matrix::Options),
     /// Compiles the Java fixtures and checks or rewrites their manifest.
     Fixtures(fixtures::Options),
 }
@@ -31,6 +34,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
         Task::Demo(options) => demo::run(&options),
         Task::Test(options) => test::run(&options),
+        Task::Matrix(options) => matrix::run(&options),
         Task::Fixtures(options) => fixtures::run(&options),
     }
 }

@@ -1,8 +1,9 @@
 //! Steps that a task runs in sight of the user: the command is said, its output is passed through.
 
 use anyhow::{Context as _, ensure};
-use jfr_chains_tests::workspace;
+use jfr_chains_tests::{target_dir, workspace};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// The cargo that runs this task.
@@ -21,6 +22,35 @@ pub fn run(command: &mut Command) -> anyhow::Result<()> {
         .with_context(|| shown.clone())?;
     ensure!(status.success(), "{shown}: {status}");
     Ok(())
+}
+
+/// The agent library and the command.
+pub struct Built {
+    /// `libjfr_chains_agent.so`.
+    pub agent: PathBuf,
+    /// `jfr-chains`.
+    pub command: PathBuf,
+}
+
+/// Builds both, with optimisation or (`dev`) without.
+pub fn build(dev: bool) -> anyhow::Result<Built> {
+    let mut build = Command::new(cargo());
+    build.args([
+        "build",
+        "--package",
+        "jfr-chains-agent",
+        "--package",
+        "jfr-chains-analyzer",
+    ]);
+    if !dev {
+        build.arg("--release");
+    }
+    run(&mut build)?;
+    let out = target_dir().join(if dev { "debug" } else { "release" });
+    Ok(Built {
+        agent: out.join("libjfr_chains_agent.so"),
+        command: out.join("jfr-chains"),
+    })
 }
 
 /// Whether a program of that name is on the PATH.

@@ -42,21 +42,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     for jdk in Jdk::discover() {
         eprintln!("found JDK {} at {}", jdk.version(), jdk.home().display());
     }
-    steps::run(Command::new(steps::cargo()).args([
-        "build",
-        "--package",
-        "jfr-chains-agent",
-        "--package",
-        "jfr-chains-analyzer",
-    ]))?;
+    let built = steps::build(true)?;
     let skips = target_dir().join("skipped-tests");
     std::fs::write(&skips, "").with_context(|| skips.display().to_string())?;
-    let debug = target_dir().join("debug");
     let mut test = Command::new(steps::cargo());
     test.args(["test", "--workspace"])
         .args(&options.arguments)
-        .env("JFR_CHAINS_AGENT", debug.join("libjfr_chains_agent.so"))
-        .env("JFR_CHAINS_BIN", debug.join("jfr-chains"))
+        .env("JFR_CHAINS_AGENT", &built.agent)
+        .env("JFR_CHAINS_BIN", &built.command)
         .env("JFR_CHAINS_SKIPS", &skips);
     if options.strict {
         test.env("JFR_CHAINS_STRICT", "1");

@@ -1,0 +1,113 @@
+//! One shape on one JVM: run it until the report tells the truth, or its time is over.
+
+use super::Shape;
+use crate::{Child, Collector, Finished, Jdk, scratch};
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Agent options of every shape: each allocation of some 16 KB is sampled and tracked.
+const OPTIONS: &str = "interval=16k,live-ratio=1";
+/// No signal can exist before this: fourteen folds of at least a second.
+const EARLIEST: Duration = Duration::from_secs(12);
+/// Between two looks at the recording.
+const LOOK: Duration = Duration::from_secs(4);
+/// For the JVM to start, and to end after its time or SIGTERM.
+const MARGIN: Duration = Duration::from_secs(60);
+const REPORT_LIMIT: Duration = Duration::from_secs(60);
+
+/// What to run and with what.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The JVM.
+    pub jdk: Jdk,
+    /// Its collector.
+    pub collector: Collector,
+    /// The agent library.
+    pub agent: PathBuf,
+    /// The `jfr-chains` command.
+    pub command: PathBuf,
+    /// How long the program runs at most.
+    pub seconds: u32,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Whether the report tells the truth, else what is wrong.
+    pub truth: Result<(), String>,
+    /// From the start of the JVM to the first true report; `None` for controls and failures.
+    pub found_after: Option<Duration>,
+    /// The last report.
+    pub report: Value,
+}
+
+impl Shape {
+    /// Runs it. A leak ends the run as soon as the report is true; a control runs its whole time. Errs when
+    /// something other than the finding is wrong: the JVM fails or warns, no recording, no report.
+    pub fn run(&self, cell: &Cell) -> anyhow::Result<Outcome> {
+        let dir = scratch(&format!("shape-{}", self.id))?;
+        let recording = dir.path().join("shape.jfr");
+        let child = self.child(
+            &cell.jdk,
+            cell.collector,
+            &cell.agent,
+            &recording,
+            OPTIONS,
+            cell.seconds,
+        )?;
+        let limit = Duration::from_secs(u64::from(cell.seconds)) + MARGIN;
+        let (started, mut looked, mut found_after) = (Instant::now(), Instant::now(), None);
+        let mut running = child.start()?;
+        running.wait_until(limit, |_| {
+            if self.control || started.elapsed() < EARLIEST || looked.elapsed() < LOOK {
+                return false;
+            }
+            looked = Instant::now();
+            let truth = report(&cell.command, &recording).map(|report| self.check(&report));
+            let found = matches!(truth, Ok(Ok(())));
+            found_after = found.then(|| started.elapsed());
+            found
+        });
+        if found_after.is_some() {
+            running.terminate()?;
+        }
+        let ended = running.finish(MARGIN)?;
+        healthy(&ended, found_after.is_some())?;
+        let report = report(&cell.command, &recording)?;
+        Ok(Outcome {
+            truth: self.check(&report),
+            found_after,
+            report,
+        })
+    }
+}
+
+/// `jfr-chains report --format json`; errs when it cannot be read or is no JSON.
+pub fn report(command: &Path, recording: &Path) -> anyhow::Result<Value> {
+    let out = Child::new(command)
+        .args(["report", "--format", "json"])
+        .arg(recording)
+        .run(REPORT_LIMIT)?;
+    ensure!(matches!(out.code(), Some(0 | 1 | 3)), "{out}");
+    serde_json::from_str(&out.stdout).with_context(|| out.to_string())
+}
+
+/// The JVM ended as it should, without a warning about our native code.
+fn healthy(ended: &Finished, terminated: bool) -> anyhow::Result<()> {
+    const SIGTERM_CODE: i32 = 143;
+    let expected = ended.code() == Some(0) || (terminated && ended.code() == Some(SIGTERM_CODE));
+    ensure!(expected && !ended.timed_out, "{ended}");
+    for alarm in [
+        "WARNING in native method",
+        "FATAL ERROR in native method",
+        "# A fatal error",
+    ] {
+        ensure!(
+            !ended.stdout.contains(alarm) && !ended.stderr.contains(alarm),
+            "{ended}"
+        );
+    }
+    Ok(())
+}
