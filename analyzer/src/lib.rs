@@ -1,6 +1,7 @@
 //! Reads JFR recordings back into leak and GC reports.
 #![deny(unsafe_code)]
 
+pub mod cli;
 pub mod gc;
 pub mod input;
 pub mod model;

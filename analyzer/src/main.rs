@@ -1,2 +1,7 @@
 //! The `jfr-chains` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    jfr_chains_analyzer::cli::run(std::env::args_os()).into()
+}

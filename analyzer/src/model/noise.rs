@@ -66,6 +66,14 @@ const HOLDERS: &[Row] = &[
         reason: "management beans: made on first use",
     },
     Row {
+        pattern: "jdk.management.*",
+        reason: "management beans: made on first use",
+    },
+    Row {
+        pattern: "javax.management.*",
+        reason: "management beans: made on first use",
+    },
+    Row {
         pattern: "com.sun.jmx.*",
         reason: "management beans: made on first use",
     },

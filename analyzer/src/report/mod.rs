@@ -7,6 +7,7 @@ pub mod path;
 pub mod safe;
 #[cfg(test)]
 mod sample;
+pub mod stack;
 #[cfg(test)]
 mod tests;
 pub mod text;

@@ -11,15 +11,13 @@ use unicode_width::UnicodeWidthStr;
 use super::path::{self, Line, Part};
 use super::safe::terminal;
 use super::words::{self, FOOTER};
-use super::{advice, units};
+use super::{advice, stack, units};
 use crate::model::{Candidate, Chain, Report, Verdict};
 
 /// Columns that prose and tables keep to; a single name may be longer.
 const WIDTH: usize = 80;
 /// Column where the values of a finding begin.
 const VALUE: usize = 13;
-/// Frames of a stack that are shown.
-const FRAMES: usize = 8;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -121,20 +119,22 @@ fn allocation(
     if let Some(thread) = thread {
         entry(out, "Allocated", &format!("by thread \"{thread}\""))?;
     }
-    for (at, frame) in stack.iter().take(FRAMES).enumerate() {
+    for (at, line) in stack::lines(stack, WIDTH - VALUE).iter().enumerate() {
         let label = if at == 0 && thread.is_none() {
             "Allocated"
         } else {
             ""
         };
-        let line = frame.line.map_or_else(String::new, |l| format!(":{l}"));
-        let text = format!("at {}.{}{line}", frame.class, frame.method);
-        let text = terminal(&text);
-        writeln!(out, "   {label:<width$}{text}", width = VALUE - 3)?;
-    }
-    if stack.len() > FRAMES {
-        let more = units::counted((stack.len() - FRAMES) as u64, "frame", "frames");
-        writeln!(out, "{:VALUE$}{DIM}... {more} more{DIM:#}", "")?;
+        let (text, style) = match line {
+            stack::Line::Frame(text) => (text, Style::new()),
+            stack::Line::Gap(text) => (text, DIM),
+        };
+        let text = terminal(text);
+        writeln!(
+            out,
+            "   {label:<width$}{style}{text}{style:#}",
+            width = VALUE - 3
+        )?;
     }
     Ok(())
 }

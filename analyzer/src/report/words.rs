@@ -134,12 +134,6 @@ pub fn grows(report: &Report, chain: &Chain) -> Vec<String> {
     if !chain.also_held.is_empty() {
         out.push(format!("the same holder keeps {}", list(&chain.also_held)));
     }
-    if chain.sightings > 1 && chain.producer != Producer::JfrChains {
-        out.push(format!(
-            "{} samples share this chain",
-            units::count(chain.sightings)
-        ));
-    }
     if let (Some(first), Some(last)) = (chain.first_seen, chain.last_seen)
         && last > first
     {
@@ -161,9 +155,11 @@ fn list(classes: &[String]) -> String {
 pub fn held(chain: &Chain) -> String {
     let mut parts = Vec::new();
     if let Some(instances) = chain.instances {
-        let mut part = units::counted(instances, "instance", "instances");
-        part.push_str(" on this path");
-        parts.push(part);
+        let counted = match chain.producer {
+            Producer::JfrChains => units::counted(instances, "instance", "instances"),
+            _ => units::counted(instances, "sampled instance", "sampled instances"),
+        };
+        parts.push(format!("{counted} on this path"));
     }
     if let Some(share) = chain.share {
         parts.push(format!("{} of those reached", units::percent(share)));
@@ -189,6 +185,15 @@ pub fn candidate(candidate: &Candidate) -> String {
     }
     if !candidate.qualifying {
         parts.extend(candidate.progress_words());
+    }
+    if candidate.state.as_deref() == Some("old-objects")
+        && let Some(count) = candidate.instances
+    {
+        parts.push(units::counted(
+            count,
+            "old object sampled",
+            "old objects sampled",
+        ));
     }
     if let Some(eta) = candidate.earliest_signal_ns
         && !candidate.qualifying

@@ -1,0 +1,120 @@
+//! The command line: one module a command, shared options in [`common`], exit codes in [`Exit`].
+
+mod common;
+mod report;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{ColorChoice, Parser, Subcommand};
+
+/// How a command ended, for scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Nothing to complain about.
+    Clean = 0,
+    /// Something was found that the command was asked to refuse.
+    Finding = 1,
+    /// Wrong usage, or an input that could not be read.
+    Usage = 2,
+    /// Nothing was analysed: a check must not pass because nothing ran.
+    NothingAnalysed = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Finds what holds growing memory in JVM flight recordings, and says so.
+#[derive(Debug, Parser)]
+#[command(
+    name = "jfr-chains",
+    version,
+    after_help = "Examples:\n  \
+        jfr-chains report leak.jfr                       what leaks, and who holds it\n  \
+        jfr-chains report --format html -o leak.html *.jfr\n\n\
+        Exit codes: 0 clean, 1 finding, 2 usage or unreadable input, 3 nothing was analysed.\n\
+        FILE may be '-' for standard input; .gz, .zip and .lz4 open as they are."
+)]
+struct Cli {
+    /// Colours in text for terminals: auto, always or never; NO_COLOR is honoured.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Report(report::Args),
+}
+
+/// Runs the command line `args`, the program's name first.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; everything else is usage.
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Clean
+            };
+            return match error.print() {
+                Ok(()) => exit,
+                Err(_) => Exit::Usage,
+            };
+        }
+    };
+    let color = match cli.color {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    color.write_global();
+    let result = match cli.command {
+        Command::Report(args) => report::run(&args),
+    };
+    result.unwrap_or_else(|error| {
+        if common::is_broken_pipe(&error) {
+            return Exit::Clean;
+        }
+        common::complain(&format!("{error:#}"));
+        Exit::Usage
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_an_example() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string);
+            assert!(
+                help.is_some_and(|help| help.contains("jfr-chains ")),
+                "{}",
+                command.get_name()
+            );
+        }
+    }
+
+    #[test]
+    fn wrong_usage_is_2_and_help_is_0() {
+        let run = |args: &[&str]| super::run(args.iter().map(OsString::from));
+        assert_eq!(run(&["jfr-chains", "--help"]), Exit::Clean);
+        assert_eq!(run(&["jfr-chains", "report"]), Exit::Usage);
+        assert_eq!(run(&["jfr-chains", "no-such-command"]), Exit::Usage);
+    }
+}
