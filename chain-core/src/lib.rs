@@ -13,6 +13,7 @@ pub mod gate;
 pub mod ids;
 pub mod inline;
 pub mod input;
+pub mod leak_signal;
 pub mod liveness;
 pub mod oom;
 pub mod pacing;
