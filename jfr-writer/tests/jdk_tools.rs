@@ -1,0 +1,210 @@
+//! The tools of JDK 17 and 25 take our files, alone and behind a JVM's own chunks.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+mod support;
+#[path = "support/tools.rs"]
+mod tools;
+
+use jfr_chains_tests::{Child, scratch};
+use jfr_format::header::Header;
+use jfr_format::schema;
+use jfr_writer::{Clock, Options, Recording};
+use std::path::Path;
+use std::time::Duration;
+use support::{CLOCK, emit_all};
+use tools::{count, counts, jfr, judges};
+
+/// A closed recording with each event type `times` times.
+fn closed(path: &Path, times: i64) -> u64 {
+    let mut recording = Recording::open(path, CLOCK, CLOCK.ticks, Options::default()).unwrap();
+    let events = emit_all(&mut recording, CLOCK.ticks + 1_000, times);
+    let closed = recording.close(CLOCK.ticks + 1_000_000_000);
+    assert!(closed.error.is_none(), "{:?}", closed.error);
+    assert_eq!(closed.counters.events_written, events);
+    events
+}
+
+#[test]
+fn summary_print_json_xml_and_metadata_accept_a_closed_file() {
+    let dir = scratch("jdk_tools").unwrap();
+    let file = dir.path().join("leak.jfr");
+    closed(&file, 3);
+    for jdk in judges("summary_print_json_xml_and_metadata_accept_a_closed_file") {
+        let counts = counts(&jdk, &file);
+        for schema in schema::all() {
+            assert_eq!(
+                counts
+                    .iter()
+                    .find(|(name, _)| name == schema.name)
+                    .map(|c| c.1),
+                Some(3),
+                "{}",
+                schema.name
+            );
+        }
+        assert_eq!(count(&jdk, &file, "jdk.OldObjectSample"), 3);
+
+        let metadata = jfr(&jdk, &["metadata"], &file);
+        assert!(
+            metadata.contains("@Category({\"Java Virtual Machine\", \"Reference Chains\"})"),
+            "{metadata}"
+        );
+        assert!(metadata.contains("@Name(\"jfrchains.ReferenceChain\")"));
+
+        let printed = jfr(&jdk, &["print"], &file);
+        assert!(printed.contains("heapWalkCallTime = 0 s"), "{printed}");
+        assert!(
+            printed.contains("retainedSampledBytes = 50.0 MB"),
+            "{printed}"
+        );
+        assert!(printed.contains("coverage = 25.00%"), "{printed}");
+        assert!(
+            printed.contains("age = 14") && printed.contains("containerUsed = N/A"),
+            "{printed}"
+        );
+        assert!(
+            printed.contains("candidateClass = com.acme.Order (classLoader = app)"),
+            "{printed}"
+        );
+        assert!(
+            printed.contains("allocatingThread = \"http-worker-1\" (javaThreadId = 42)"),
+            "{printed}"
+        );
+        assert!(
+            printed.contains("com.acme.OrderService.handle(String) line: 17"),
+            "{printed}"
+        );
+        assert!(printed.contains(&support::path().to_text()));
+
+        let json: serde_json::Value =
+            serde_json::from_str(&jfr(&jdk, &["print", "--json"], &file)).unwrap();
+        assert_eq!(
+            json["recording"]["events"].as_array().unwrap().len(),
+            3 * (schema::all().len() + 1)
+        );
+        assert!(jfr(&jdk, &["print", "--xml"], &file).contains("jfrchains.CoreInput"));
+    }
+}
+
+#[test]
+fn print_shows_the_chain_hop_by_hop() {
+    let dir = scratch("jdk_chain").unwrap();
+    let file = dir.path().join("leak.jfr");
+    closed(&file, 1);
+    for jdk in judges("print_shows_the_chain_hop_by_hop") {
+        let printed = jfr(&jdk, &["print", "--events", "OldObjectSample"], &file);
+        let hops: Vec<&str> = printed
+            .lines()
+            .map(str::trim)
+            .skip_while(|line| !line.starts_with("object = "))
+            .skip(1)
+            .take_while(|line| *line != "]")
+            .collect();
+        assert_eq!(
+            hops,
+            [
+                "com.acme.Order",
+                "[3] : java.lang.Object[10]",
+                "elementData : java.util.ArrayList",
+                "value : java.util.HashMap$Node",
+                "...",
+                "next : java.util.HashMap$Node",
+                "[17] : java.util.HashMap$Node[64]",
+                "table : java.util.HashMap",
+                "BY_CUSTOMER : java.lang.Class Class Name: com.acme.OrderCache",
+            ],
+            "{printed}"
+        );
+        assert!(
+            printed.contains("description = \"static-field com.acme.OrderCache.BY_CUSTOMER\""),
+            "{printed}"
+        );
+    }
+}
+
+#[test]
+fn the_leak_views_list_the_leaking_class() {
+    let dir = scratch("jdk_view").unwrap();
+    let file = dir.path().join("leak.jfr");
+    closed(&file, 1);
+    for jdk in judges("the_leak_views_list_the_leaking_class") {
+        if jdk.release() < 21 {
+            continue;
+        }
+        let by_class = jfr(&jdk, &["view", "memory-leaks-by-class"], &file);
+        assert!(by_class.contains("com.acme.Order"), "{by_class}");
+        let by_site = jfr(&jdk, &["view", "memory-leaks-by-site"], &file);
+        assert!(by_site.contains("OrderService.handle"), "{by_site}");
+        let chains = jfr(&jdk, &["view", "jfrchains.ReferenceChain"], &file);
+        assert!(
+            chains.contains("Reference Chain") && chains.contains("true"),
+            "{chains}"
+        );
+    }
+}
+
+#[test]
+fn a_recording_without_events_is_accepted() {
+    let dir = scratch("jdk_empty").unwrap();
+    let file = dir.path().join("empty.jfr");
+    let recording = Recording::open(&file, CLOCK, CLOCK.ticks, Options::default()).unwrap();
+    for jdk in judges("a_recording_without_events_is_accepted") {
+        let ours = |name: &str| name.starts_with(schema::NAMESPACE);
+        assert!(
+            counts(&jdk, &file)
+                .iter()
+                .all(|(name, count)| *count == 0 || !ours(name))
+        );
+        jfr(&jdk, &["print"], &file);
+    }
+    assert!(recording.close(CLOCK.ticks + 5).error.is_none());
+    for jdk in judges("a_recording_without_events_is_accepted") {
+        jfr(&jdk, &["print"], &file);
+    }
+}
+
+#[test]
+fn a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock() {
+    for jdk in judges("a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock") {
+        let dir = scratch("jdk_appended").unwrap();
+        let jvm = dir.path().join("jvm.jfr");
+        let run = Child::java(&jdk)
+            .arg(format!(
+                "-XX:StartFlightRecording=filename={},settings=profile",
+                jvm.display()
+            ))
+            .arg("--version")
+            .run(Duration::from_secs(120))
+            .unwrap();
+        assert!(run.ok(), "{run}");
+        let mut both = std::fs::read(&jvm).unwrap();
+        let before = counts(&jdk, &jvm);
+        let header = Header::parse(&both).unwrap();
+        let clock = Clock::of_header(&header);
+
+        let own = dir.path().join("own.jfr");
+        let start = clock.ticks_at(header.start_nanos + header.duration_nanos);
+        let mut recording = Recording::open(&own, clock, start, Options::default()).unwrap();
+        emit_all(&mut recording, start + 1_000, 2);
+        assert!(recording.close(start + 1_000_000_000).error.is_none());
+        both.extend(std::fs::read(&own).unwrap());
+        let file = dir.path().join("both.jfr");
+        std::fs::write(&file, both).unwrap();
+
+        for judge in judges("a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock") {
+            assert_eq!(count(&judge, &file, "jfrchains.ReferenceChain"), 2);
+            let old = before
+                .iter()
+                .find(|(name, _)| name == "jdk.JVMInformation")
+                .unwrap()
+                .1;
+            assert_eq!(count(&judge, &file, "jdk.JVMInformation"), old);
+            let args = ["print", "--json", "--events", "jfrchains.ReferenceChain"];
+            let json: serde_json::Value = serde_json::from_str(&jfr(&judge, &args, &file)).unwrap();
+            let event = &json["recording"]["events"][0]["values"];
+            assert_eq!(event["candidateClass"]["name"], "com/acme/Order", "{event}");
+            assert_eq!(event["allocatingThread"]["javaName"], "http-worker-1");
+            jfr(&judge, &["print"], &file);
+        }
+    }
+}
