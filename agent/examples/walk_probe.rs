@@ -273,19 +273,21 @@ impl Walk {
             edges += report.edges;
             cpu += report.cpu.0;
             heap_walk += report.heap_walk.0;
+            for candidate in report
+                .chains
+                .iter()
+                .map(|c| c.candidate)
+                .collect::<Vec<_>>()
+            {
+                best.retain(|b| b.candidate != candidate);
+            }
             for chain in report.chains {
                 best.retain(|b| (b.candidate, b.signature) != (chain.candidate, chain.signature));
                 best.push(chain);
             }
             plan.roots = report.drained && !plan.roots && !report.roots.attempted();
             if report.aborted || report.drained && !plan.roots {
-                best.sort_by_key(|c| {
-                    (
-                        c.candidate,
-                        c.chain.strength,
-                        std::cmp::Reverse(c.instances),
-                    )
-                });
+                best.sort_by_key(|c| c.candidate);
                 let summary = format!(
                     "search {search}: {pass} passes, {edges} edges, {} nodes, {} us cpu, {heap_walk} us heap walk, {} bytes, coverage {:?}, died {}, evicted {}, reached {:?}",
                     report.nodes,

@@ -308,3 +308,61 @@ impl Jvmti {
         jvmti_call!(self, DisposeEnvironment)
     }
 }
+
+impl Jvmti {
+    /// Follows references from the GC roots, calling `callbacks` inside a safepoint.
+    ///
+    /// # Errors
+    /// Any JVMTI code.
+    pub fn follow_references(
+        self,
+        callbacks: &sys::jvmtiHeapCallbacks,
+        user_data: *mut std::ffi::c_void,
+    ) -> Result<(), JvmError> {
+        jvmti_call!(
+            self,
+            FollowReferences,
+            0,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            callbacks,
+            user_data.cast_const()
+        )
+    }
+
+    /// The objects that carry one of these tags in this environment, as local references of the current frame.
+    ///
+    /// # Errors
+    /// Any JVMTI code.
+    pub fn objects_with_tags<'f>(
+        self,
+        jni: &super::Jni<'f>,
+        tags: &[i64],
+    ) -> Result<Vec<(Obj<'f>, i64)>, JvmError> {
+        let _ = jni;
+        let wanted = i32::try_from(tags.len()).unwrap_or(i32::MAX);
+        let mut count = 0;
+        let mut objects: *mut super::raw_jni::jobject = std::ptr::null_mut();
+        let mut found: *mut i64 = std::ptr::null_mut();
+        jvmti_call!(
+            self,
+            GetObjectsWithTags,
+            wanted,
+            tags.as_ptr(),
+            &raw mut count,
+            &raw mut objects,
+            &raw mut found
+        )?;
+        // SAFETY: the JVM allocated both arrays for us and filled `count` values of each.
+        let (objects, found) =
+            unsafe { (Allocated::new(self, objects), Allocated::new(self, found)) };
+        // SAFETY: as above.
+        let (objects, found) = unsafe { (objects.slice(count), found.slice(count)) };
+        Ok(objects
+            .iter()
+            .zip(found)
+            // SAFETY: fresh local references of this thread's frame, or null.
+            .filter_map(|(raw, tag)| unsafe { Obj::from_raw(*raw) }.map(|obj| (obj, *tag)))
+            .collect())
+    }
+}

@@ -150,6 +150,12 @@ unsafe impl Send for MethodId {}
 unsafe impl Sync for MethodId {}
 
 impl MethodId {
+    /// The id that a heap callback was given; `None` for null.
+    #[must_use]
+    pub fn from_raw(raw: jmethodID) -> Option<Self> {
+        (!raw.is_null()).then_some(Self(raw))
+    }
+
     /// The id as the tables take it.
     #[must_use]
     pub fn raw(self) -> jmethodID {

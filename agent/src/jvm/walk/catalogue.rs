@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-use super::layout::{Field, Layout, Plan, Role, Targets, plan};
+use super::layout::{Field, Layout, Plan, Targets, plan};
 use super::library::{RefKind, reference_kind, role};
+use super::names::java_name;
 use super::sigs::Mix;
 use crate::jvm::env::raw_jvmti::{
     JVMTI_CLASS_STATUS_ERROR, JVMTI_CLASS_STATUS_INITIALIZED, JVMTI_CLASS_STATUS_PREPARED,
@@ -118,14 +119,22 @@ impl Catalogue {
     }
 
     /// Sets what the search looks for. Each candidate is every loaded class of that JVM signature.
-    pub fn aim(&mut self, signatures: &[Arc<str>], last_resort: bool) {
+    pub fn aim(&mut self, signatures: &[Arc<str>]) {
         self.signatures = signatures.to_vec();
         self.targets = Targets::new(signatures.to_vec());
-        self.last_resort = last_resort;
+        self.last_resort = false;
         for class in &mut self.classes {
             class.plan = Plan::Undecided;
             class.mirror_seen = false;
             class.candidate = place_of(&self.signatures, &class.signature);
+        }
+    }
+
+    /// Whether soft, weak and final referents are followed from now on.
+    pub fn follow_referents(&mut self, follow: bool) {
+        self.last_resort = follow;
+        for class in &mut self.classes {
+            class.plan = Plan::Undecided;
         }
     }
 
@@ -267,6 +276,14 @@ impl Catalogue {
         jni.upgrade(&self.get(class)?.weak)
     }
 
+    /// The loader that a custom loader's class has, as a local reference.
+    pub fn custom_loader<'f>(&self, jni: &Jni<'f>, class: ClassIndex) -> Option<Obj<'f>> {
+        let class = self.upgrade(jni, class)?;
+        let loader = self.jvmti.class_loader(jni, &class).ok().flatten();
+        jni.delete(class);
+        loader
+    }
+
     /// Makes sure that layout and plan of a class are known.
     pub fn prepare(&mut self, jni: &Jni<'_>, index: ClassIndex) {
         let Some(entry) = self.get(index) else {
@@ -360,11 +377,7 @@ impl Catalogue {
         if !declared.starts_with(['L', '[']) {
             return None;
         }
-        let role = if statics {
-            Role::Strong
-        } else {
-            role(owner, &name)
-        };
+        let role = role(&java_name(owner), &name);
         Some(Field {
             id,
             name: name.into(),

@@ -5,20 +5,28 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use chain_core::chain::{Chain, FoundChain, Strength};
+use chain_core::chain::{Chain, FoundChain};
+use chain_core::signature;
 use chain_core::walk::Reached;
 use chain_core::{Bytes, ClassId, HeapWalk, Micros, PassPlan, PassReport, ReleaseReport, SearchId};
 
 use super::catalogue::{Catalogue, ClassIndex};
-use super::observe::{KeptEdge, KeptStep, keep, observe, strength_of, tell};
+use super::nodes::NodeId;
+use super::observe::{KeptEdge, KeptStep, Observed, keep, observe, rank, tell};
 use super::pass::{End, FRAME, Limits, Pass};
 use super::roots::Root;
 use super::search::{Search, Stage};
+use super::stack_roots::enumerate;
+use super::tally::Ranked;
 use super::{Host, clock};
 use crate::jvm::env::{FieldId, Jni, Jvmti, Vm, Weak};
 
 /// Chains told per candidate.
 const CHAINS: usize = 3;
+/// Longest chain of a plan that sets none.
+const HOPS: usize = 200;
+/// Failed attempts to re-read a path before it is given up.
+const MAX_BROKEN: u32 = 8;
 /// Chains kept for re-reading.
 const KEPT: usize = 128;
 /// CPU time of a pass whose plan sets none.
@@ -81,7 +89,7 @@ impl<H: Host> ConcurrentWalk<H> {
                     .unwrap_or_else(|| "".into())
             })
             .collect();
-        self.catalogue.aim(&signatures, false);
+        self.catalogue.aim(&signatures);
         self.catalogue.forget_unloaded(jni);
         // Without the list of classes the walk still has the threads.
         let _ = self.catalogue.refresh(jni);
@@ -134,7 +142,25 @@ impl<H: Host> ConcurrentWalk<H> {
             abort: self.abort,
         };
         let mut pass = Pass::new(jni, self.jvmti, &mut self.catalogue, search, limits);
-        let mut end = if plan.expand {
+        if plan.roots {
+            pass.find_threads(host, plan);
+            let enumerated = enumerate(
+                self.vm,
+                self.jvmti,
+                jni,
+                host,
+                self.abort,
+                |object, kind, place| {
+                    pass.admit_seen(object, kind, place);
+                },
+            );
+            report.roots = enumerated.outcome;
+            let took = Micros(u64::try_from(enumerated.took.as_micros()).unwrap_or(u64::MAX));
+            report.roots_took = took;
+            report.heap_walk = took;
+            pass.roots_were_tried();
+        }
+        let end = if plan.expand {
             pass.run(host, plan)
         } else {
             End::Edges
@@ -142,14 +168,6 @@ impl<H: Host> ConcurrentWalk<H> {
         let (edges, new_nodes) = pass.finish();
         report.edges += edges;
         report.new_nodes += new_nodes;
-        if end == End::Drained && !search.rescanned {
-            // Classes that were initialised since, and containers that grew behind the walk.
-            search.rescanned = true;
-            search.stage = Stage::ApplicationStatics;
-            let _ = self.catalogue.refresh(jni);
-            search.statics.queue(&self.catalogue, true);
-            end = End::Edges;
-        }
         report.aborted |= end == End::Aborted;
         report.drained = end == End::Drained;
     }
@@ -178,14 +196,16 @@ impl<H: Host> ConcurrentWalk<H> {
             .collect();
     }
 
-    /// Re-reads and tells the best paths of every candidate whose count grew since they were told.
-    fn tell_chains(&mut self, jni: &Jni<'_>, plan: &PassPlan) -> Vec<FoundChain> {
+    /// Re-reads and tells the best paths of every candidate whose count grew noticeably since they were told.
+    fn tell_chains(&mut self, jni: &Jni<'_>, plan: &PassPlan, over: bool) -> Vec<FoundChain> {
         let mut told = Vec::new();
         let Some(mut search) = self.search.take() else {
             return told;
         };
         for place in 0..search.targets.len() {
-            self.tell_candidate(jni, plan, &mut search, place, &mut told);
+            if search.tallies.get(place).is_some_and(|t| t.is_news(over)) {
+                self.tell_candidate(jni, plan, &mut search, place, &mut told);
+            }
         }
         self.search = Some(search);
         told
@@ -201,70 +221,68 @@ impl<H: Host> ConcurrentWalk<H> {
     ) {
         let (Some(class), Some(tally)) = (
             search.targets.get(place).copied(),
-            search.tallies.get(place),
+            search.tallies.get_mut(place),
         ) else {
             return;
         };
         let reached = tally.reached;
-        let ranked = tally.ranked(
-            |sig| strength_of(search, &self.catalogue, sig) == Strength::Durable,
-            |sig| search.sigs.depth(sig),
-        );
+        tally.told = reached;
+        let Some(tally) = search.tallies.get(place) else {
+            return;
+        };
+        let ranked = tally.ranked(|sig| rank(search, &self.catalogue, sig));
+        let mut best: Option<Ranked> = None;
         let mut count = 0;
-        for sig in ranked {
-            if count >= CHAINS {
-                break;
+        for path in ranked.iter().filter(|path| !path.minor) {
+            if count >= CHAINS || best.is_some_and(|best| path.outshines(&best)) {
+                continue;
             }
-            let Some(path) = search.tallies.get(place).and_then(|t| t.paths.get(&sig)) else {
+            let Some((chain, leaf)) = self.tell_path(jni, plan, search, place, path) else {
                 continue;
             };
-            let (instances, reported, broken) = (path.instances, path.reported, path.broken);
-            // Repeated while the count grows noticeably, and once more at the end.
-            if reported > 0
-                && (instances == reported
-                    || instances < reported.saturating_mul(2) && instances > 64)
-            {
-                count += 1;
-                continue;
-            }
-            if broken > 8 {
-                continue;
-            }
-            let mut examples = path.examples.clone();
-            if examples.len() > 1 {
-                // The second instance shows the edge on which a list goes on.
-                examples.swap(0, 1);
-            }
-            let found = examples
-                .into_iter()
-                .find_map(|node| self.tell_one(jni, plan, search, node));
-            let told_now = found.is_some();
-            if let Some((chain, leaf)) = found {
-                count += 1;
-                let (signature, identity) = super::signature::short_ids(&chain);
-                told.push(FoundChain {
-                    candidate: class,
-                    chain,
-                    signature,
-                    identity,
-                    verified: true,
-                    instances,
-                    reached,
-                    leaf: Some(leaf),
-                });
-            }
-            if let Some(path) = search
-                .tallies
-                .get_mut(place)
-                .and_then(|t| t.paths.get_mut(&sig))
-            {
-                if told_now {
-                    path.reported = instances;
-                } else {
-                    path.broken += 1;
-                }
-            }
+            count += 1;
+            best = best.or(Some(*path));
+            told.push(FoundChain {
+                candidate: class,
+                signature: signature::signature(&chain),
+                identity: signature::identity(&chain),
+                chain,
+                verified: true,
+                instances: path.instances,
+                reached,
+                leaf: Some(leaf),
+            });
         }
+    }
+
+    /// Tells one path by the first of its examples that still holds.
+    fn tell_path(
+        &mut self,
+        jni: &Jni<'_>,
+        plan: &PassPlan,
+        search: &mut Search,
+        place: usize,
+        path: &Ranked,
+    ) -> Option<(Chain, u64)> {
+        let known = search.tallies.get(place)?.paths.get(&path.sig)?;
+        if known.broken > MAX_BROKEN {
+            return None;
+        }
+        let handle = known.handle;
+        let mut examples = known.examples.clone();
+        if examples.len() > 1 {
+            // The second instance shows the edge on which a list goes on.
+            examples.swap(0, 1);
+        }
+        let found = examples
+            .into_iter()
+            .find_map(|node| self.tell_one(jni, plan, search, node, handle));
+        let known = search.tallies.get_mut(place)?.paths.get_mut(&path.sig)?;
+        match &found {
+            Some((_, handle)) => known.handle = Some(*handle),
+            None => known.broken += 1,
+        }
+        found
     }
 
     fn tell_one(
@@ -272,28 +290,31 @@ impl<H: Host> ConcurrentWalk<H> {
         jni: &Jni<'_>,
         plan: &PassPlan,
         search: &Search,
-        node: super::nodes::NodeId,
+        node: NodeId,
+        handle: Option<u64>,
     ) -> Option<(Chain, u64)> {
         let observed = observe(search, &mut self.catalogue, jni, node)?;
         let hops = if plan.hops == 0 {
-            200
+            HOPS
         } else {
             plan.hops as usize
         };
         let chain = tell(search, &self.catalogue, &observed, hops);
-        let kept = chain
-            .is_some()
-            .then(|| self.keep(jni, search, &observed))
-            .flatten();
+        let kept = match &chain {
+            Some(_) => self.keep(jni, search, &observed, handle),
+            None => None,
+        };
         jni.delete(observed.leaf);
         Some((chain?, kept?))
     }
 
+    /// Keeps an observed path for re-reading, in place of what `handle` names.
     fn keep(
         &mut self,
         jni: &Jni<'_>,
         search: &Search,
-        observed: &super::observe::Observed<'_>,
+        observed: &Observed<'_>,
+        handle: Option<u64>,
     ) -> Option<u64> {
         let root = match search.roots.get(observed.root)? {
             Root::Static { class, field, .. } => KeptRoot::Static(*class, *field),
@@ -305,28 +326,31 @@ impl<H: Host> ConcurrentWalk<H> {
             }
         };
         let leaf = jni.new_weak(&observed.leaf)?;
-        let handle = self.next_handle;
-        self.next_handle += 1;
-        let steps = keep(search, &self.catalogue, observed);
+        let old = self
+            .kept
+            .iter()
+            .position(|kept| Some(kept.handle) == handle);
+        let handle = handle.unwrap_or(self.next_handle);
+        self.next_handle = self.next_handle.max(handle + 1);
         self.kept.push_back(Kept {
             handle,
             leaf,
             root,
-            steps,
+            steps: keep(search, &self.catalogue, observed),
         });
-        if self.kept.len() > KEPT
-            && let Some(old) = self.kept.pop_front()
-        {
-            old.free(jni);
+        let over = match old {
+            Some(at) => self.kept.remove(at),
+            None if self.kept.len() > KEPT => self.kept.pop_front(),
+            None => None,
+        };
+        if let Some(over) = over {
+            over.free(jni);
         }
         Some(handle)
     }
 
     fn holds(&mut self, jni: &Jni<'_>, handle: u64) -> bool {
-        let Some(at) = self.kept.iter().position(|kept| kept.handle == handle) else {
-            return false;
-        };
-        let Some(kept) = self.kept.get(at) else {
+        let Some(kept) = self.kept.iter().find(|kept| kept.handle == handle) else {
             return false;
         };
         !jni.is_cleared(&kept.leaf) && reads(kept, &mut self.catalogue, jni)
@@ -430,7 +454,8 @@ impl<H: Host> HeapWalk for ConcurrentWalk<H> {
             report.aborted = true;
         }
         if !report.aborted {
-            let told = jni.frame(64, |jni| self.tell_chains(jni, plan));
+            let over = report.drained;
+            let told = jni.frame(64, |jni| self.tell_chains(jni, plan, over));
             report.chains = told.unwrap_or_default();
         }
         self.fill(&mut report);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use chain_core::chain::Strength;
+
 use super::library::{RefKind, is_value_type};
 use crate::jvm::env::FieldId;
 
@@ -31,6 +33,21 @@ pub struct Field {
     pub declared: Arc<str>,
     /// What it is to the walk.
     pub role: Role,
+}
+
+impl Field {
+    /// How firmly it holds its referent; `reference` is the kind of `Reference` that its object is.
+    #[must_use]
+    pub fn strength(&self, reference: Option<RefKind>) -> Strength {
+        match (self.role, reference) {
+            (Role::Referent, Some(RefKind::Soft)) => Strength::Soft,
+            (Role::Referent, Some(RefKind::Final)) | (Role::Housekeeping, _) => {
+                Strength::Housekeeping
+            }
+            (Role::Referent, _) => Strength::Weak,
+            (Role::Strong | Role::Redundant | Role::Skipped, _) => Strength::Durable,
+        }
+    }
 }
 
 /// What instances of a class look like.

@@ -1,40 +1,43 @@
 //! What the walk knows about library classes by name: data tables, no code.
 
+use chain_core::signature::is_noise_field;
+
 use super::layout::Role;
 
-/// Fields whose referents are always reachable by another, shorter way; following them only makes chains long.
-/// (declaring class, field)
+/// Fields that lead only to what another field reaches in fewer hops, beyond the core's own list.
 const REDUNDANT: &[(&str, &str)] = &[
-    ("Ljava/util/LinkedHashMap;", "head"),
-    ("Ljava/util/LinkedHashMap;", "tail"),
-    ("Ljava/util/LinkedHashMap$Entry;", "before"),
-    ("Ljava/util/LinkedHashMap$Entry;", "after"),
-    ("Ljava/util/HashMap;", "entrySet"),
-    ("Ljava/util/AbstractMap;", "keySet"),
-    ("Ljava/util/AbstractMap;", "values"),
-    ("Ljava/util/HashMap$TreeNode;", "parent"),
-    ("Ljava/util/HashMap$TreeNode;", "prev"),
-    ("Ljava/util/TreeMap$Entry;", "parent"),
-    ("Ljava/util/LinkedList;", "last"),
-    ("Ljava/util/LinkedList$Node;", "prev"),
-    ("Ljava/util/concurrent/ConcurrentHashMap;", "keySet"),
-    ("Ljava/util/concurrent/ConcurrentHashMap;", "values"),
-    ("Ljava/util/concurrent/ConcurrentHashMap;", "entrySet"),
-    (
-        "Ljava/util/concurrent/ConcurrentHashMap$TreeNode;",
-        "parent",
-    ),
-    ("Ljava/util/concurrent/ConcurrentHashMap$TreeNode;", "prev"),
-    ("Ljava/util/concurrent/LinkedBlockingQueue;", "last"),
-    ("Ljava/util/concurrent/LinkedBlockingDeque;", "last"),
-    ("Ljava/util/concurrent/LinkedBlockingDeque$Node;", "prev"),
-    ("Ljava/util/concurrent/ConcurrentLinkedQueue;", "tail"),
-    ("Ljava/util/concurrent/ConcurrentLinkedDeque;", "tail"),
-    ("Ljava/util/concurrent/ConcurrentLinkedDeque$Node;", "prev"),
-    ("Ljava/util/IdentityHashMap;", "entrySet"),
-    ("Ljava/util/TreeMap;", "entrySet"),
-    ("Ljava/util/TreeMap;", "navigableKeySet"),
-    ("Ljava/util/TreeMap;", "descendingMap"),
+    ("java.util.HashMap", "entrySet"),
+    ("java.util.AbstractMap", "keySet"),
+    ("java.util.AbstractMap", "values"),
+    ("java.util.concurrent.ConcurrentHashMap", "keySet"),
+    ("java.util.concurrent.ConcurrentHashMap", "values"),
+    ("java.util.concurrent.ConcurrentHashMap", "entrySet"),
+    ("java.util.concurrent.ConcurrentHashMap$TreeNode", "parent"),
+    ("java.util.concurrent.ConcurrentHashMap$TreeNode", "prev"),
+    ("java.util.IdentityHashMap", "entrySet"),
+    ("java.util.TreeMap", "entrySet"),
+    ("java.util.TreeMap", "navigableKeySet"),
+    ("java.util.TreeMap", "descendingMap"),
+];
+
+/// Fields that hold what the JDK keeps for its own housekeeping: told last, and labelled.
+const HOUSEKEEPING: &[(&str, &str)] = &[
+    ("java.lang.Thread", "contextClassLoader"),
+    ("java.lang.Thread", "inheritedAccessControlContext"),
+    ("jdk.internal.ref.CleanerImpl", "activeList"),
+    ("jdk.internal.ref.CleanerImpl", "phantomCleanableList"),
+    ("jdk.internal.ref.CleanerImpl", "weakCleanableList"),
+    ("jdk.internal.ref.CleanerImpl", "softCleanableList"),
+    ("jdk.internal.ref.Cleaner", "first"),
+];
+
+/// The JVM's own bookkeeping of classes: their statics are roots of their own here.
+const SKIPPED: &[(&str, &str)] = &[
+    ("java.lang.ref.Reference", "discovered"),
+    ("java.lang.Class", "reflectionData"),
+    ("java.lang.Class", "componentType"),
+    ("java.lang.Class", "genericInfo"),
+    ("java.lang.Class", "annotationType"),
 ];
 
 /// Final classes of the JDK whose instances hold no reference, or only strings, boxes and primitive arrays.
@@ -68,32 +71,21 @@ pub fn is_value_type(signature: &str) -> bool {
     }
 }
 
-/// What a field of a class is to the walk.
+/// What a field is to the walk; the class as Java writes it.
 #[must_use]
 pub fn role(class: &str, field: &str) -> Role {
-    if class == "Ljava/lang/ref/Reference;" {
-        return match field {
-            "referent" => Role::Referent,
-            "discovered" => Role::Skipped,
-            _ => Role::Strong,
-        };
+    let field = (class, field);
+    if field == ("java.lang.ref.Reference", "referent") {
+        Role::Referent
+    } else if SKIPPED.contains(&field) {
+        Role::Skipped
+    } else if HOUSEKEEPING.contains(&field) {
+        Role::Housekeeping
+    } else if REDUNDANT.contains(&field) || is_noise_field(field.0, field.1) {
+        Role::Redundant
+    } else {
+        Role::Strong
     }
-    if class == "Ljava/lang/Thread;" && field == "contextClassLoader" {
-        return Role::Housekeeping;
-    }
-    // The JVM's own bookkeeping of classes: every class is a root of its own here.
-    if class == "Ljava/lang/Class;"
-        && matches!(
-            field,
-            "reflectionData" | "componentType" | "genericInfo" | "annotationType"
-        )
-    {
-        return Role::Skipped;
-    }
-    if REDUNDANT.contains(&(class, field)) {
-        return Role::Redundant;
-    }
-    Role::Strong
 }
 
 /// How a subclass of `Reference` holds its referent, by the nearest JDK superclass.
@@ -136,20 +128,14 @@ mod tests {
 
     #[test]
     fn a_referent_is_no_strong_edge() {
-        assert_eq!(
-            role("Ljava/lang/ref/Reference;", "referent"),
-            Role::Referent
-        );
-        assert_eq!(
-            role("Ljava/lang/ref/Reference;", "discovered"),
-            Role::Skipped
-        );
-        assert_eq!(role("Ljava/lang/ref/Reference;", "next"), Role::Strong);
+        assert_eq!(role("java.lang.ref.Reference", "referent"), Role::Referent);
+        assert_eq!(role("java.lang.ref.Reference", "discovered"), Role::Skipped);
+        assert_eq!(role("java.lang.ref.Reference", "next"), Role::Strong);
     }
 
     #[test]
     fn a_linked_hash_map_is_read_through_its_table() {
-        assert_eq!(role("Ljava/util/LinkedHashMap;", "head"), Role::Redundant);
-        assert_eq!(role("Ljava/util/HashMap;", "table"), Role::Strong);
+        assert_eq!(role("java.util.LinkedHashMap", "head"), Role::Redundant);
+        assert_eq!(role("java.util.HashMap", "table"), Role::Strong);
     }
 }

@@ -11,6 +11,7 @@
 pub mod catalogue;
 mod clock;
 pub mod concurrent;
+mod expand;
 pub mod frontier;
 pub mod layout;
 pub mod library;
@@ -20,8 +21,8 @@ pub mod observe;
 pub mod pass;
 pub mod roots;
 pub mod search;
-mod signature;
 pub mod sigs;
+pub mod stack_roots;
 pub mod tally;
 
 use std::sync::Arc;

@@ -154,10 +154,7 @@ impl Nodes {
         if self.must_grow() {
             self.grow(&class_of)?;
         }
-        let (parent, edge) = match referrer {
-            Referrer::Root(root) => (ROOT_PARENT, root.0),
-            Referrer::Node(parent, edge) => (parent.0, edge.0),
-        };
+        let (parent, edge) = link(referrer);
         let id = self.len;
         if id as usize & (NODES_PER_CHUNK - 1) == 0 {
             let mut chunk = Vec::new();
@@ -198,6 +195,28 @@ impl Nodes {
             }
         }
         Some(())
+    }
+
+    /// Hangs an object elsewhere: a stronger way to it was found.
+    pub fn rehang(&mut self, id: NodeId, referrer: Referrer, sig: SigId) {
+        let (parent, edge) = link(referrer);
+        let node = self
+            .chunks
+            .get_mut((id.0 >> CHUNK_SHIFT) as usize)
+            .and_then(|chunk| chunk.get_mut(id.0 as usize & (NODES_PER_CHUNK - 1)));
+        if let Some(node) = node {
+            *node = Node {
+                parent,
+                edge,
+                sig,
+                hash: node.hash,
+            };
+        }
+    }
+
+    /// Every object, in order of discovery.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.len).map(NodeId)
     }
 
     /// Where an object hangs.
@@ -245,6 +264,13 @@ impl Nodes {
                 }
             }
         }
+    }
+}
+
+fn link(referrer: Referrer) -> (u32, u32) {
+    match referrer {
+        Referrer::Root(root) => (ROOT_PARENT, root.0),
+        Referrer::Node(parent, edge) => (parent.0, edge.0),
     }
 }
 

@@ -10,6 +10,8 @@ use chain_core::chain::{
     Chain, Edge as ChainEdge, EdgeKind, Hop, Root as ChainRoot, RootKind, Strength,
 };
 
+use chain_core::tally::classify;
+
 use super::catalogue::{Catalogue, ClassIndex};
 use super::layout::{Layout, Role};
 use super::library::RefKind;
@@ -17,6 +19,8 @@ use super::names::java_name;
 use super::nodes::{Edge, NodeId, PathStep, RootId};
 use super::roots::Root;
 use super::search::{Search, element, is_of, read_edge};
+use super::sigs::{SigId, Step};
+use super::tally::Rank;
 use crate::jvm::env::{FieldId, Jni, Obj};
 
 /// Longest path that is re-read.
@@ -184,11 +188,14 @@ pub fn tell(
         previous_objects = objects;
         previous = Some(*node);
     }
-    let root = ChainRoot { kind, ..root };
-    Some(Chain {
-        root,
+    let chain = classify(Chain {
+        root: ChainRoot { kind, ..root },
         hops,
         strength,
+    });
+    Some(Chain {
+        strength: chain.strength.max(strength),
+        ..chain
     })
 }
 
@@ -276,13 +283,13 @@ fn tell_edge(
     let Some(field) = fields.get(index as usize) else {
         return (ChainEdge::default(), Strength::Durable);
     };
-    let (kind, strength) = match (field.role, class.reference) {
-        (Role::Referent, Some(RefKind::Soft)) => (EdgeKind::Soft, Strength::Soft),
-        (Role::Referent, Some(RefKind::Final)) => (EdgeKind::Field, Strength::Housekeeping),
-        (Role::Referent, _) => (EdgeKind::Weak, Strength::Weak),
-        (Role::Housekeeping, _) => (EdgeKind::Field, Strength::Housekeeping),
-        _ => (EdgeKind::Field, Strength::Durable),
+    let kind = match (field.role, class.reference) {
+        (Role::Referent, Some(RefKind::Soft)) => EdgeKind::Soft,
+        (Role::Referent, Some(RefKind::Final)) => EdgeKind::Field,
+        (Role::Referent, _) => EdgeKind::Weak,
+        _ => EdgeKind::Field,
     };
+    let strength = field.strength(class.reference);
     (
         ChainEdge {
             kind,
@@ -293,43 +300,31 @@ fn tell_edge(
     )
 }
 
-/// The weakest strength on a signature's path, without reading the heap.
+/// What a path is worth besides its instances, without reading the heap.
 #[must_use]
-pub fn strength_of(search: &Search, catalogue: &Catalogue, sig: super::sigs::SigId) -> Strength {
-    let mut strength = Strength::Durable;
+pub fn rank(search: &Search, catalogue: &Catalogue, sig: SigId) -> Rank {
+    let is_application = |class: ClassIndex| {
+        catalogue
+            .get(class)
+            .is_some_and(|class| class.loader.is_application())
+    };
+    let mut application = false;
     let mut at = Some(sig);
     while let Some(current) = at {
-        let parent = search.sigs.parent(current);
-        match (search.sigs.step(current), parent) {
-            (Some(super::sigs::Step::Root(root)), _) => {
-                let kind = match search.roots.get(root) {
-                    Some(Root::Static { .. }) => RootKind::StaticField,
-                    Some(Root::Thread { .. }) => RootKind::Thread,
-                    Some(Root::Seen { kind, .. }) => *kind,
-                    Some(Root::None) | None => RootKind::Unknown,
-                };
-                strength = strength.max(Strength::of_root(kind));
-            }
-            (Some(super::sigs::Step::Field(place)), Some(parent)) => {
-                if let Some(class) = catalogue.get(search.sigs.class(parent))
-                    && let Layout::Fields(fields) = &class.layout
-                    && let Some(field) = fields.get(place as usize)
-                {
-                    strength = strength.max(match (field.role, class.reference) {
-                        (Role::Referent, Some(RefKind::Soft)) => Strength::Soft,
-                        (Role::Referent, Some(RefKind::Final)) | (Role::Housekeeping, _) => {
-                            Strength::Housekeeping
-                        }
-                        (Role::Referent, _) => Strength::Weak,
-                        _ => Strength::Durable,
-                    });
-                }
-            }
-            _ => {}
+        application |= is_application(search.sigs.class(current));
+        if let Some(Step::Root(root)) = search.sigs.step(current) {
+            application |= match search.roots.get(root) {
+                Some(Root::Static { class, .. }) => is_application(*class),
+                _ => false,
+            };
         }
-        at = parent;
+        at = search.sigs.parent(current);
     }
-    strength
+    Rank {
+        strength: search.sigs.strength(sig),
+        application,
+        depth: search.sigs.depth(sig),
+    }
 }
 
 /// A kept hop: the edge to it (`None` for what the root refers to) and its class.

@@ -1,32 +1,34 @@
-//! One pass of the concurrent walk: takes up roots, expands the frontier, counts candidates. Plain JNI reads on the
+//! One pass of the concurrent walk: its bounds, the order of its work, the roots it takes up. Plain JNI reads on the
 //! worker thread; the application runs on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::catalogue::{Catalogue, ClassIndex};
-use super::frontier::{Frontier, Popped};
-use super::layout::{Layout, Plan};
-use super::nodes::{Edge, Found, NodeId, Referrer};
-use super::roots::{Place, Root};
-use super::search::{Search, Stage, element, reach};
-use super::sigs::Step;
-use super::{Host, clock};
-use crate::jvm::env::{Jni, Jvmti, Obj};
+use chain_core::chain::{RootKind, Strength};
 use chain_core::{PassPlan, ThreadId};
 
-/// Elements of an array that are read before others get their turn.
-const ELEMENTS: u32 = 512;
+use super::catalogue::{Catalogue, ClassIndex, Loader};
+use super::frontier::{Frontier, Popped};
+use super::layout::{Plan, Role};
+use super::library::RefKind;
+use super::nodes::NodeId;
+use super::roots::{Place, Root};
+use super::search::{Admission, Link, Phase, Search, Stage, reach};
+use super::{Host, clock};
+use crate::jvm::env::{Jni, Jvmti, Obj};
+
 /// Edges between two looks at the clock and the memory.
 const CHECK_EVERY: u64 = 1024;
 /// Longest path along which a container is looked at again.
-const AGAIN_HOPS: usize = 64;
+pub(super) const AGAIN_HOPS: usize = 64;
 /// Containers looked at again in one search.
 const MAX_LOOKS: u32 = 4096;
 /// Room for local references of one pass beyond the frontier's.
 const SLACK: usize = 512;
 /// Local references that a pass may hold, for its frame.
 pub const FRAME: usize = super::frontier::MAX_LOCAL + SLACK;
+/// Native bytes of a frontier entry, its weak handle included.
+const ENTRY: usize = 48;
 
 /// Why a pass ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,17 +58,16 @@ pub struct Limits<'a> {
 
 /// One pass.
 pub struct Pass<'s, 'f> {
-    jni: &'s Jni<'f>,
-    jvmti: Jvmti,
-    catalogue: &'s mut Catalogue,
-    search: &'s mut Search,
-    frontier: Frontier<'f>,
-    limits: Limits<'s>,
+    pub(super) jni: &'s Jni<'f>,
+    pub(super) jvmti: Jvmti,
+    pub(super) catalogue: &'s mut Catalogue,
+    pub(super) search: &'s mut Search,
+    pub(super) frontier: Frontier<'f>,
+    pub(super) limits: Limits<'s>,
     /// References read.
     pub edges: u64,
     /// Objects seen for the first time.
     pub new_nodes: u64,
-    full: bool,
 }
 
 impl<'s, 'f> Pass<'s, 'f> {
@@ -88,7 +89,6 @@ impl<'s, 'f> Pass<'s, 'f> {
             limits,
             edges: 0,
             new_nodes: 0,
-            full: false,
         }
     }
 
@@ -108,10 +108,11 @@ impl<'s, 'f> Pass<'s, 'f> {
                 if clock::cpu(self.jvmti).saturating_sub(started) >= self.limits.cpu {
                     return End::Cpu;
                 }
-                self.full = self.search.bytes() + self.frontier.width() * 40 >= self.limits.memory;
             }
             if self.search.stage != Stage::Done && self.frontier.is_narrow() {
                 self.take_up_roots(host, plan);
+                // A root costs at least as much as an edge, whether or not it leads anywhere.
+                self.edges += 1;
                 continue;
             }
             match self.frontier.pop(self.jni) {
@@ -121,7 +122,7 @@ impl<'s, 'f> Pass<'s, 'f> {
                     self.look_again_at_referrer(node);
                 }
                 Popped::Empty => {
-                    if !self.look_again() {
+                    if !self.look_again() && !self.next_phase(host, plan) {
                         return End::Drained;
                     }
                 }
@@ -129,11 +130,18 @@ impl<'s, 'f> Pass<'s, 'f> {
         }
     }
 
-    /// Leaves the frontier for the next pass.
+    /// Leaves the frontier for the next pass; answers (references read, objects seen for the first time).
     pub fn finish(self) -> (u64, u64) {
         let lost = self.frontier.park(self.jni, &mut self.search.parked);
         self.search.evicted += lost as u64;
         (self.edges, self.new_nodes)
+    }
+
+    /// Bytes that the nodes may take, so that they and the frontier stay under the cap.
+    pub(super) fn room(&self) -> usize {
+        let others =
+            self.search.bytes() - self.search.nodes.bytes() + self.frontier.width() * ENTRY;
+        self.limits.memory.saturating_sub(others)
     }
 
     fn take_up_roots(&mut self, host: &dyn Host, plan: &PassPlan) {
@@ -170,9 +178,36 @@ impl<'s, 'f> Pass<'s, 'f> {
         }
     }
 
+    /// What to do when the frontier is empty; false when nothing is left to do.
+    fn next_phase(&mut self, host: &dyn Host, plan: &PassPlan) -> bool {
+        match self.search.phase {
+            Phase::Main => {
+                self.search.phase = Phase::Rescan;
+                // Without the list of classes there is nothing new to look at.
+                let _ = self.catalogue.refresh(self.jni);
+                self.find_threads(host, plan);
+                self.search.statics.queue(self.catalogue, true);
+                self.search.stage = Stage::ApplicationStatics;
+                true
+            }
+            Phase::Rescan => {
+                self.search.phase = Phase::Housekeeping;
+                self.follow_deferred();
+                self.take_up_loaders();
+                true
+            }
+            Phase::Housekeeping if self.search.roots_tried && self.search.misses_a_target() => {
+                self.search.phase = Phase::LastResort;
+                self.follow_referents();
+                true
+            }
+            Phase::Housekeeping | Phase::LastResort => false,
+        }
+    }
+
     /// Makes every live thread a root before anything is walked, so that none is ever told as a field of another
-    /// object.
-    fn find_threads(&mut self, host: &dyn Host, plan: &PassPlan) {
+    /// object. Candidate threads come first.
+    pub(super) fn find_threads(&mut self, host: &dyn Host, plan: &PassPlan) {
         let Ok(threads) = self.jvmti.all_threads(self.jni) else {
             return;
         };
@@ -183,39 +218,38 @@ impl<'s, 'f> Pass<'s, 'f> {
                 .jvmti
                 .thread_name(self.jni, &thread)
                 .unwrap_or_default();
-            if !host.is_own_thread(&name) {
-                found.push((is_candidate(plan, id), thread, name, id));
-            } else {
+            if host.is_own_thread(&name) {
                 self.jni.delete(thread);
+            } else {
+                found.push((is_candidate(plan, id), thread, name, id));
             }
         }
         found.sort_by_key(|(candidate, ..)| !candidate);
         for (_, thread, name, id) in found {
-            let (Some(class), Some(root), Some(queued)) = (
-                self.catalogue.class_of(self.jni, &thread),
-                self.jni.new_weak(&thread),
-                self.jni.new_weak(&thread),
-            ) else {
-                continue;
-            };
-            let root = Root::Thread {
-                thread: root,
-                name: name.into(),
-                id,
-            };
-            match self.search.admit_root(self.jvmti, &thread, class, root) {
-                Ok(node) => {
-                    self.new_nodes += 1;
-                    self.tally_root(class, node);
-                    self.search.threads.push_back((queued, node));
-                }
-                Err(root) => {
-                    root.free(self.jni);
-                    self.jni.delete_weak(queued);
-                }
+            if let Some(node) = self.admit_thread(&thread, &name, id)
+                && let Some(queued) = self.jni.new_weak(&thread)
+            {
+                self.search.threads.push_back((queued, node));
             }
             self.jni.delete(thread);
         }
+    }
+
+    /// Records a live thread as a root; its node unless it was seen before.
+    pub(super) fn admit_thread(
+        &mut self,
+        thread: &Obj<'f>,
+        name: &str,
+        id: Option<ThreadId>,
+    ) -> Option<NodeId> {
+        let class = self.catalogue.class_of(self.jni, thread)?;
+        self.prepare(class);
+        let root = Root::Thread {
+            thread: self.jni.new_weak(thread)?,
+            name: name.into(),
+            id,
+        };
+        self.admit_rooted(thread, class, root, Strength::Durable)
     }
 
     /// Reads the statics of the next class; false when none is left.
@@ -234,7 +268,7 @@ impl<'s, 'f> Pass<'s, 'f> {
             return true;
         };
         for field in fields.iter() {
-            if !self.catalogue.may_lead(field) {
+            if field.role == Role::Skipped || !self.catalogue.may_lead(field) {
                 continue;
             }
             // SAFETY: a static reference field of this initialised class, which the local reference pins.
@@ -247,317 +281,156 @@ impl<'s, 'f> Pass<'s, 'f> {
                 field: field.id,
                 name: field.name.clone(),
             };
-            self.admit_root(object, root);
+            self.admit_root(object, root, field.strength(None));
         }
         self.jni.delete(class);
         true
     }
 
     /// Takes up an object that a root refers to.
-    pub fn admit_root(&mut self, object: Obj<'f>, root: Root) {
+    fn admit_root(&mut self, object: Obj<'f>, root: Root, strength: Strength) {
         let Some(class) = self.catalogue.class_of(self.jni, &object) else {
+            root.free(self.jni);
             self.jni.delete(object);
             return;
         };
         self.prepare(class);
         let known = self.catalogue.get(class);
-        let wanted = known.is_some_and(|c| c.plan != Plan::Leaf || c.candidate.is_some());
-        let admitted = if wanted && !self.full {
-            self.search.admit_root(self.jvmti, &object, class, root)
-        } else {
-            Err(root)
-        };
-        match admitted {
-            Ok(node) => {
-                self.new_nodes += 1;
-                self.tally_root(class, node);
-                self.follow_class(&object, class, node);
-                self.enqueue_or_drop(object, class, node);
-            }
-            Err(root) => {
-                root.free(self.jni);
-                self.jni.delete(object);
-            }
-        }
-    }
-
-    fn tally_root(&mut self, class: ClassIndex, node: NodeId) {
-        if let (Some(place), Some(sig)) = (
-            self.catalogue.get(class).and_then(|c| c.candidate),
-            self.search.nodes.sig(node),
-        ) && let Some(tally) = self.search.tallies.get_mut(usize::from(place))
-        {
-            tally.count(sig, node);
-        }
-    }
-
-    fn prepare(&mut self, class: ClassIndex) {
-        if self
-            .catalogue
-            .get(class)
-            .is_some_and(|c| c.plan == Plan::Undecided)
-        {
-            self.catalogue.prepare(self.jni, class);
-        }
-    }
-
-    fn enqueue_or_drop(&mut self, object: Obj<'f>, class: ClassIndex, node: NodeId) {
-        if self
-            .catalogue
-            .get(class)
-            .is_some_and(|c| c.plan == Plan::Leaf)
-        {
-            self.jni.delete(object);
-        } else {
-            self.enqueue(object, node, 0);
-        }
-    }
-
-    fn enqueue(&mut self, object: Obj<'f>, node: NodeId, cursor: u32) {
-        if !self.frontier.push(self.jni, object, node, cursor) {
-            self.search.evicted += 1;
-        }
-    }
-
-    fn expand(&mut self, object: Obj<'f>, node: NodeId, cursor: u32) {
-        let Some(class) = self
-            .search
-            .nodes
-            .sig(node)
-            .map(|sig| self.search.sigs.class(sig))
-        else {
+        if known.is_none_or(|c| c.plan == Plan::Leaf && c.candidate.is_none()) {
+            root.free(self.jni);
             self.jni.delete(object);
             return;
-        };
-        self.prepare(class);
-        let Some(known) = self.catalogue.get(class) else {
-            self.jni.delete(object);
-            return;
-        };
-        match (&known.plan, &known.layout) {
-            (Plan::Fields(places), Layout::Fields(fields)) => {
-                let (places, fields) = (places.clone(), fields.clone());
-                for place in places.iter() {
-                    let Some(field) = fields.get(*place as usize) else {
-                        continue;
-                    };
-                    // SAFETY: the object is of the class whose field list this is: the frontier keeps object and
-                    // node together, and `reach` checks the class.
-                    if let Some(child) = unsafe { self.jni.object_field(&object, field.id) } {
-                        self.visit(child, node, class, Edge::slot(*place), false);
-                    }
-                }
-                self.jni.delete(object);
-            }
-            (Plan::Elements, _) => self.expand_array(object, node, class, cursor),
-            _ => self.jni.delete(object),
+        }
+        match self.admit_rooted(&object, class, root, strength) {
+            Some(node) => self.enqueue_or_drop(object, class, node),
+            None => self.jni.delete(object),
         }
     }
 
-    fn expand_array(&mut self, array: Obj<'f>, node: NodeId, class: ClassIndex, from: u32) {
-        // SAFETY: the plan says that the object is an array of references.
-        let length = u32::try_from(unsafe { self.jni.array_length(&array) }).unwrap_or(0);
-        let to = length.min(from.saturating_add(ELEMENTS));
-        for index in from..to {
-            if let Some(child) = element(self.jni, &array, index) {
-                self.visit(child, node, class, Edge::slot(index), true);
-            }
-        }
-        // A slot without an object costs time too.
-        self.edges += u64::from(to - from) / 16;
-        if to < length {
-            self.enqueue(array, node, to);
-        } else {
-            if from > 0 {
-                self.look_again_if_replaced(&array, node);
-            }
-            self.jni.delete(array);
-        }
-    }
-
-    /// Takes up an object read from another.
-    fn visit(
+    fn admit_rooted(
         &mut self,
-        child: Obj<'f>,
-        parent: NodeId,
-        parent_class: ClassIndex,
-        edge: Edge,
-        array: bool,
-    ) {
-        self.edges += 1;
-        let _ = parent_class;
-        let Some(class) = self.catalogue.class_of(self.jni, &child) else {
-            self.jni.delete(child);
-            return;
+        object: &Obj<'f>,
+        class: ClassIndex,
+        root: Root,
+        strength: Strength,
+    ) -> Option<NodeId> {
+        let Ok(hash) = self.jvmti.identity_hash(object) else {
+            root.free(self.jni);
+            return None;
         };
-        self.prepare(class);
-        let Some(known) = self.catalogue.get(class) else {
-            self.jni.delete(child);
-            return;
-        };
-        let candidate = known.candidate;
-        if known.plan == Plan::Leaf && candidate.is_none() {
-            self.jni.delete(child);
-            return;
-        }
-        let is_thread = known.is_thread;
-        let Ok(hash) = self.jvmti.identity_hash(&child) else {
-            self.jni.delete(child);
-            return;
-        };
-        let hash = hash.cast_unsigned();
-        let sigs = &self.search.sigs;
-        if let Found::Seen(_) = self
+        let candidate = self.catalogue.get(class).and_then(|c| c.candidate);
+        let room = self.room();
+        let link = Link::Root(root, strength);
+        match self
             .search
-            .nodes
-            .find(class, hash, |sig| sigs.class(sig) == class)
+            .admit(class, hash.cast_unsigned(), link, candidate, room)
         {
-            self.jni.delete(child);
-            return;
-        }
-        if is_thread && self.is_alive(&child) {
-            self.admit_thread(child, class);
-            return;
-        }
-        if self.full || !self.search.nodes.has_room(self.limits.memory) {
-            self.full = true;
-            self.search.evicted += 1;
-            if let Some(tally) = candidate.and_then(|c| self.search.tallies.get_mut(usize::from(c)))
-            {
-                tally.reached += 1;
-            }
-            self.jni.delete(child);
-            return;
-        }
-        let Some(parent_sig) = self.search.nodes.sig(parent) else {
-            self.jni.delete(child);
-            return;
-        };
-        let sig = self
-            .search
-            .sigs
-            .child(parent_sig, class, Step::of(edge, array));
-        let sigs = &self.search.sigs;
-        let inserted =
-            self.search
-                .nodes
-                .insert(class, hash, Referrer::Node(parent, edge), sig, |s| {
-                    sigs.class(s)
-                });
-        let Some(node) = inserted else {
-            self.search.evicted += 1;
-            self.jni.delete(child);
-            return;
-        };
-        self.search.sigs.count(sig);
-        self.new_nodes += 1;
-        if let Some(tally) = candidate.and_then(|c| self.search.tallies.get_mut(usize::from(c))) {
-            tally.count(sig, node);
-        }
-        self.follow_class(&child, class, node);
-        self.enqueue_or_drop(child, class, node);
-    }
-
-    /// The first instance of a class that a custom loader made leads on to its class, and so to its loader.
-    fn follow_class(&mut self, object: &Obj<'f>, class: ClassIndex, node: NodeId) {
-        let Some(known) = self.catalogue.get_mut(class) else {
-            return;
-        };
-        if known.loader != super::catalogue::Loader::Custom || known.mirror_seen {
-            return;
-        }
-        known.mirror_seen = true;
-        if let Ok(mirror) = self.jni.class_of(object) {
-            self.visit(mirror, node, class, Edge::CLASS, false);
-        }
-    }
-
-    fn is_alive(&self, thread: &Obj<'_>) -> bool {
-        self.jvmti
-            .thread_state(thread)
-            .is_ok_and(|state| state & crate::jvm::env::raw_jvmti::JVMTI_THREAD_STATE_ALIVE != 0)
-    }
-
-    /// A thread that started after the threads were listed.
-    fn admit_thread(&mut self, thread: Obj<'f>, class: ClassIndex) {
-        let name = self
-            .jvmti
-            .thread_name(self.jni, &thread)
-            .unwrap_or_default();
-        let Some(weak) = self.jni.new_weak(&thread) else {
-            self.jni.delete(thread);
-            return;
-        };
-        let root = Root::Thread {
-            thread: weak,
-            name: name.into(),
-            id: None,
-        };
-        match self.search.admit_root(self.jvmti, &thread, class, root) {
-            Ok(node) => {
+            Admission::New(node) => {
                 self.new_nodes += 1;
-                self.tally_root(class, node);
-                self.enqueue(thread, node, 0);
+                self.follow_class(object, class, node);
+                Some(node)
             }
-            Err(root) => {
-                root.free(self.jni);
-                self.jni.delete(thread);
+            Admission::Stronger(node) => Some(node),
+            Admission::Refused(root) => {
+                if let Some(root) = root {
+                    root.free(self.jni);
+                }
+                None
             }
         }
+    }
+
+    /// The roots that only a safepoint shows were asked for, with or without success.
+    pub fn roots_were_tried(&mut self) {
+        self.search.roots_tried = true;
     }
 
     /// Takes up what a safepoint showed.
-    pub fn admit_seen(
-        &mut self,
-        object: Obj<'f>,
-        kind: chain_core::chain::RootKind,
-        place: Option<Place>,
-    ) {
-        if let Some(weak) = self.jni.new_weak(&object) {
-            self.admit_root(
-                object,
-                Root::Seen {
+    pub fn admit_seen(&mut self, object: Obj<'f>, kind: RootKind, place: Option<Place>) {
+        match self.jni.new_weak(&object) {
+            Some(weak) => {
+                let root = Root::Seen {
                     object: weak,
                     kind,
                     place,
-                },
-            );
-        } else {
-            self.jni.delete(object);
+                };
+                self.admit_root(object, root, Strength::of_root(kind));
+            }
+            None => self.jni.delete(object),
+        }
+    }
+
+    fn follow_deferred(&mut self) {
+        for deferred in std::mem::take(&mut self.search.deferred) {
+            let object = self.jni.upgrade(&deferred.object);
+            self.jni.delete_weak(deferred.object);
+            if let Some(object) = object {
+                self.visit(
+                    object,
+                    Link::Edge {
+                        from: deferred.from,
+                        edge: deferred.edge,
+                        array: false,
+                        strength: deferred.strength,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Makes every custom class loader a root: it lives by its classes, also where nothing that was read leads to it.
+    fn take_up_loaders(&mut self) {
+        let count = ClassIndex::try_from(self.catalogue.count()).unwrap_or(ClassIndex::MAX);
+        for index in 0..count {
+            let custom = self
+                .catalogue
+                .get(index)
+                .is_some_and(|c| c.loader == Loader::Custom);
+            if custom && let Some(loader) = self.catalogue.custom_loader(self.jni, index) {
+                self.admit_seen(loader, RootKind::ClassLoader, None);
+                self.edges += 1;
+            }
+        }
+    }
+
+    fn follow_referents(&mut self) {
+        self.catalogue.follow_referents(true);
+        for node in self.search.nodes.ids() {
+            let class = self.search.class_of(node);
+            let reads = class
+                .and_then(|class| self.catalogue.get(class))
+                .is_some_and(|c| !matches!(c.reference, None | Some(RefKind::Phantom)));
+            if reads {
+                self.search.referents.push_back(node);
+            }
         }
     }
 
     /// A frontier entry died: what it hung on may hold something else by now.
-    fn look_again_at_referrer(&mut self, node: NodeId) {
-        if let Some(Referrer::Node(parent, _)) = self.search.nodes.referrer(node) {
+    pub(super) fn look_again_at_referrer(&mut self, node: NodeId) {
+        if let Some(super::nodes::Referrer::Node(parent, _)) = self.search.nodes.referrer(node) {
             self.search.again.push_back(parent);
         }
     }
 
-    /// A long array was read to its end: when its holder has another one by now (a resized map or list), that one
-    /// is read too.
-    fn look_again_if_replaced(&mut self, array: &Obj<'f>, node: NodeId) {
-        let now = reach(self.search, self.catalogue, self.jni, node, AGAIN_HOPS);
-        if let Some(now) = now {
-            let same = self.jni.same(&now, array);
-            self.jni.delete(now);
-            if same {
-                return;
-            }
-        }
-        self.look_again_at_referrer(node);
-    }
-
     /// Expands containers again; false when there is none.
     fn look_again(&mut self) -> bool {
-        let Some(node) = self.search.again.pop_front() else {
-            return false;
-        };
-        if self.search.looks < MAX_LOOKS {
-            self.search.looks += 1;
-            if let Some(object) = reach(self.search, self.catalogue, self.jni, node, AGAIN_HOPS) {
-                self.enqueue(object, node, 0);
+        let node = match self.search.again.pop_front() {
+            Some(node) => {
+                self.search.looks += 1;
+                if self.search.looks > MAX_LOOKS {
+                    return true;
+                }
+                node
             }
+            None => match self.search.referents.pop_front() {
+                Some(node) => node,
+                None => return false,
+            },
+        };
+        self.edges += 1;
+        if let Some(object) = reach(self.search, self.catalogue, self.jni, node, AGAIN_HOPS) {
+            self.enqueue(object, node, 0);
         }
         true
     }

@@ -3,16 +3,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use chain_core::chain::Strength;
 use chain_core::{ClassId, SearchId};
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, ClassIndex};
 use super::frontier::Parked;
 use super::layout::Field;
-use super::nodes::{Found, NodeId, Nodes, Referrer, RootId};
+use super::nodes::{Edge, Found, NodeId, Nodes, Referrer, RootId};
 use super::roots::{Root, Roots, StaticScan};
-use super::sigs::{SigId, Sigs};
+use super::sigs::{SigId, Sigs, Step};
 use super::tally::Tally;
-use crate::jvm::env::{Jni, Jvmti, Obj, Weak};
+use crate::jvm::env::{Jni, Obj, Weak};
 
 /// Which roots are being taken up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -63,12 +64,14 @@ pub struct Search {
     pub evicted: u64,
     /// Frontier entries that died.
     pub died: u64,
-    /// The statics were looked through a second time for classes initialised since.
-    pub rescanned: bool,
-    /// Root enumeration was done.
-    pub roots_seen: bool,
-    /// Soft, weak and final referents are followed too.
-    pub last_resort: bool,
+    /// What the walk is at.
+    pub phase: Phase,
+    /// Edges to follow in [`Phase::Housekeeping`].
+    pub deferred: Vec<Deferred>,
+    /// Reference objects to expand again in [`Phase::LastResort`].
+    pub referents: VecDeque<NodeId>,
+    /// Root enumeration was tried, so nothing stronger than a referent is left to try.
+    pub roots_tried: bool,
 }
 
 impl Search {
@@ -92,9 +95,10 @@ impl Search {
             looks: 0,
             evicted: 0,
             died: 0,
-            rescanned: false,
-            roots_seen: false,
-            last_resort: false,
+            phase: Phase::default(),
+            deferred: Vec::new(),
+            referents: VecDeque::new(),
+            roots_tried: false,
         }
     }
 
@@ -105,6 +109,9 @@ impl Search {
         }
         for (weak, _) in self.threads.drain(..) {
             jni.delete_weak(weak);
+        }
+        for deferred in self.deferred.drain(..) {
+            jni.delete_weak(deferred.object);
         }
         self.roots.clear(jni);
         self.nodes = Nodes::default();
@@ -117,42 +124,201 @@ impl Search {
         self.nodes.bytes() + self.sigs.bytes() + self.parked.len() * (size_of::<Parked>() + 8)
     }
 
-    /// Records an object that a root refers to.
-    ///
-    /// # Errors
-    /// Gives the root back when the object was seen or does not fit; the caller frees it.
-    pub fn admit_root(
+    /// Records an object, or hangs a seen one on this stronger way to it. Counts it when it is a candidate's.
+    pub fn admit(
         &mut self,
-        jvmti: Jvmti,
-        object: &Obj<'_>,
-        class: u32,
-        root: Root,
-    ) -> Result<NodeId, Root> {
-        let Ok(hash) = jvmti.identity_hash(object) else {
-            return Err(root);
+        class: ClassIndex,
+        hash: u32,
+        link: Link,
+        candidate: Option<u8>,
+        room: usize,
+    ) -> Admission {
+        let found = {
+            let sigs = &self.sigs;
+            self.nodes.find(class, hash, |sig| sigs.class(sig) == class)
         };
-        let hash = hash.cast_unsigned();
-        let found = self
-            .nodes
-            .find(class, hash, |sig| self.sigs.class(sig) == class);
-        if matches!(found, Found::Seen(_)) {
-            return Err(root);
-        }
-        let (root, stands_for) = self.roots.add(root)?;
-        let sig = self.sigs.root(stands_for, class);
-        let node = self
-            .nodes
-            .insert(class, hash, Referrer::Root(root), sig, |s| {
-                self.sigs.class(s)
-            });
-        match node {
-            Some(node) => {
-                self.sigs.count(sig);
-                Ok(node)
+        match found {
+            Found::Seen(node) => self.hang_stronger(class, node, link, candidate),
+            Found::Free(_) if !self.nodes.has_room(room) => {
+                self.evicted += 1;
+                if let Some(tally) = candidate.and_then(|c| self.tallies.get_mut(usize::from(c))) {
+                    tally.reached += 1;
+                }
+                Admission::Refused(link.into_root())
             }
-            None => Err(self.roots.take_last().unwrap_or(Root::None)),
+            Found::Free(_) => match self.place(class, link) {
+                Ok((referrer, sig)) => self.record(class, hash, referrer, sig, candidate),
+                Err(root) => Admission::Refused(root),
+            },
         }
     }
+
+    fn record(
+        &mut self,
+        class: ClassIndex,
+        hash: u32,
+        referrer: Referrer,
+        sig: SigId,
+        candidate: Option<u8>,
+    ) -> Admission {
+        let sigs = &self.sigs;
+        let Some(node) = self
+            .nodes
+            .insert(class, hash, referrer, sig, |s| sigs.class(s))
+        else {
+            self.evicted += 1;
+            return Admission::Refused(match referrer {
+                Referrer::Root(_) => self.roots.take_last(),
+                Referrer::Node(..) => None,
+            });
+        };
+        self.sigs.count(sig);
+        if let Some(tally) = candidate.and_then(|c| self.tallies.get_mut(usize::from(c))) {
+            tally.count(sig, node);
+        }
+        Admission::New(node)
+    }
+
+    fn hang_stronger(
+        &mut self,
+        class: ClassIndex,
+        node: NodeId,
+        link: Link,
+        candidate: Option<u8>,
+    ) -> Admission {
+        let held = self
+            .nodes
+            .sig(node)
+            .map(|sig| (sig, self.sigs.strength(sig)));
+        // A thread that was met before it started is a root from its start on.
+        let became_root = matches!(link, Link::Root(Root::Thread { .. }, _))
+            && matches!(self.nodes.referrer(node), Some(Referrer::Node(..)));
+        let offered = match &link {
+            Link::Root(_, strength) => *strength,
+            Link::Edge { from, strength, .. } => self
+                .nodes
+                .sig(*from)
+                .map_or(Strength::Weak, |sig| self.sigs.strength(sig).max(*strength)),
+        };
+        let Some((old, _)) = held.filter(|(_, held)| offered < *held || became_root) else {
+            return Admission::Refused(link.into_root());
+        };
+        match self.place(class, link) {
+            Ok((referrer, sig)) => {
+                self.nodes.rehang(node, referrer, sig);
+                self.sigs.uncount(old);
+                self.sigs.count(sig);
+                if let Some(tally) = candidate.and_then(|c| self.tallies.get_mut(usize::from(c))) {
+                    tally.rehang(old, sig, node);
+                }
+                Admission::Stronger(node)
+            }
+            Err(root) => Admission::Refused(root),
+        }
+    }
+
+    /// Where an object hangs by this link, and its signature there.
+    fn place(&mut self, class: ClassIndex, link: Link) -> Result<(Referrer, SigId), Option<Root>> {
+        match link {
+            Link::Root(root, strength) => {
+                let (id, stands_for) = self.roots.add(root).map_err(Some)?;
+                let sig = self.sigs.root(stands_for, class, strength);
+                Ok((Referrer::Root(id), sig))
+            }
+            Link::Edge {
+                from,
+                edge,
+                array,
+                strength,
+            } => {
+                let sig = self.nodes.sig(from).ok_or(None)?;
+                let sig = self.sigs.child(sig, class, Step::of(edge, array), strength);
+                Ok((Referrer::Node(from, edge), sig))
+            }
+        }
+    }
+
+    /// The class recorded for a node.
+    #[must_use]
+    pub fn class_of(&self, node: NodeId) -> Option<ClassIndex> {
+        self.nodes.sig(node).map(|sig| self.sigs.class(sig))
+    }
+
+    /// Whether some target has no durable path yet.
+    #[must_use]
+    pub fn misses_a_target(&self) -> bool {
+        self.tallies.iter().any(|tally| {
+            !tally
+                .paths
+                .keys()
+                .any(|sig| self.sigs.strength(*sig) == Strength::Durable)
+        })
+    }
+}
+
+/// How an object was reached.
+#[derive(Debug)]
+pub enum Link {
+    /// By a root.
+    Root(Root, Strength),
+    /// From another object.
+    Edge {
+        /// The referrer.
+        from: NodeId,
+        /// The edge.
+        edge: Edge,
+        /// The referrer is an array.
+        array: bool,
+        /// How firmly the edge holds.
+        strength: Strength,
+    },
+}
+
+impl Link {
+    fn into_root(self) -> Option<Root> {
+        match self {
+            Self::Root(root, _) => Some(root),
+            Self::Edge { .. } => None,
+        }
+    }
+}
+
+/// Answer of [`Search::admit`].
+#[derive(Debug)]
+pub enum Admission {
+    /// Seen for the first time.
+    New(NodeId),
+    /// Seen before, and hung on this stronger way: its children must be looked at again.
+    Stronger(NodeId),
+    /// Seen before or no room; the link's root, if it had one, for freeing.
+    Refused(Option<Root>),
+}
+
+/// An edge that is followed after everything else.
+#[derive(Debug)]
+pub struct Deferred {
+    /// The referent.
+    pub object: Weak,
+    /// The referrer.
+    pub from: NodeId,
+    /// The edge.
+    pub edge: Edge,
+    /// How firmly it holds.
+    pub strength: Strength,
+}
+
+/// What comes when the frontier is empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Phase {
+    /// Statics and threads.
+    #[default]
+    Main,
+    /// The classes that were initialised and the threads that were started since.
+    Rescan,
+    /// Housekeeping edges and class loaders.
+    Housekeeping,
+    /// Soft, weak and final referents.
+    LastResort,
 }
 
 /// Reads the object at `node` again along its recorded edges; `None` when a hop changed class, became null, or the
@@ -205,7 +371,7 @@ pub fn read_edge<'f>(
     jni: &Jni<'f>,
     object: &Obj<'f>,
     from: NodeId,
-    edge: super::nodes::Edge,
+    edge: Edge,
 ) -> Option<Obj<'f>> {
     let class = search.nodes.sig(from).map(|sig| search.sigs.class(sig))?;
     let Some(index) = edge.index() else {
@@ -242,7 +408,7 @@ pub fn root_of(search: &Search, sig: SigId) -> Option<RootId> {
         at = parent;
     }
     match search.sigs.step(at)? {
-        super::sigs::Step::Root(root) => Some(root),
+        Step::Root(root) => Some(root),
         _ => None,
     }
 }

@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use chain_core::chain::Strength;
+
 use super::nodes::{Edge, RootId};
 
 /// A path signature of this search.
@@ -32,6 +34,7 @@ struct Sig {
     class: u32,
     step: Step,
     depth: u16,
+    strength: Strength,
     objects: u32,
 }
 
@@ -132,6 +135,19 @@ impl Sigs {
         self.get(id).map(|sig| sig.step)
     }
 
+    /// The weakest of the root and the edges on the way.
+    #[must_use]
+    pub fn strength(&self, id: SigId) -> Strength {
+        self.get(id).map_or(Strength::Weak, |sig| sig.strength)
+    }
+
+    /// Counts one object less: it hangs elsewhere now.
+    pub fn uncount(&mut self, id: SigId) {
+        if let Some(sig) = self.all.get_mut(id.0 as usize) {
+            sig.objects = sig.objects.saturating_sub(1);
+        }
+    }
+
     /// Counts one more object.
     pub fn count(&mut self, id: SigId) {
         if let Some(sig) = self.all.get_mut(id.0 as usize) {
@@ -140,13 +156,19 @@ impl Sigs {
     }
 
     /// The signature of what a root refers to.
-    pub fn root(&mut self, root: RootId, class: u32) -> SigId {
-        self.intern(None, class, Step::Root(root))
+    pub fn root(&mut self, root: RootId, class: u32, strength: Strength) -> SigId {
+        self.intern(None, class, Step::Root(root), strength)
             .unwrap_or(SigId(0))
     }
 
-    /// The signature of an object of `class` reached from one with signature `parent`.
-    pub fn child(&mut self, parent: SigId, class: u32, step: Step) -> SigId {
+    /// The signature of an object of `class` reached from one with signature `parent` over an edge of strength `edge`.
+    pub fn child(&mut self, parent: SigId, class: u32, step: Step, edge: Strength) -> SigId {
+        let strength = self.strength(parent).max(edge);
+        if strength > self.strength(parent) {
+            return self
+                .intern(Some(parent), class, step, strength)
+                .unwrap_or(parent);
+        }
         let same_kind = matches!(step, Step::Field(_)) && self.class(parent) == class;
         if same_kind || self.depth(parent) >= MAX_DEPTH {
             return parent;
@@ -154,10 +176,17 @@ impl Sigs {
         if let Some(earlier) = self.third_repetition(parent, class, step) {
             return earlier;
         }
-        self.intern(Some(parent), class, step).unwrap_or(parent)
+        self.intern(Some(parent), class, step, strength)
+            .unwrap_or(parent)
     }
 
-    fn intern(&mut self, parent: Option<SigId>, class: u32, step: Step) -> Option<SigId> {
+    fn intern(
+        &mut self,
+        parent: Option<SigId>,
+        class: u32,
+        step: Step,
+        strength: Strength,
+    ) -> Option<SigId> {
         let key = (parent.map_or(u32::MAX, |p| p.0), class, step.key());
         if let Some(id) = self.index.get(&key) {
             return Some(*id);
@@ -172,6 +201,7 @@ impl Sigs {
             class,
             step,
             depth,
+            strength,
             objects: 0,
         });
         self.index.insert(key, id);
@@ -213,13 +243,15 @@ impl Sigs {
 mod tests {
     use super::*;
 
+    const DURABLE: Strength = Strength::Durable;
+
     #[test]
     fn a_list_of_any_length_has_one_signature() {
         let mut sigs = Sigs::default();
-        let head = sigs.root(RootId(0), 1);
+        let head = sigs.root(RootId(0), 1, DURABLE);
         let mut at = head;
         for _ in 0..1000 {
-            at = sigs.child(at, 1, Step::Field(0));
+            at = sigs.child(at, 1, Step::Field(0), DURABLE);
         }
         assert_eq!(at, head);
     }
@@ -227,10 +259,10 @@ mod tests {
     #[test]
     fn array_indices_are_erased_and_fields_are_not() {
         let mut sigs = Sigs::default();
-        let root = sigs.root(RootId(0), 1);
-        let a = sigs.child(root, 2, Step::of(Edge::slot(5), true));
-        let b = sigs.child(root, 2, Step::of(Edge::slot(6), true));
-        let c = sigs.child(root, 2, Step::of(Edge::slot(6), false));
+        let root = sigs.root(RootId(0), 1, DURABLE);
+        let a = sigs.child(root, 2, Step::of(Edge::slot(5), true), DURABLE);
+        let b = sigs.child(root, 2, Step::of(Edge::slot(6), true), DURABLE);
+        let c = sigs.child(root, 2, Step::of(Edge::slot(6), false), DURABLE);
         assert_eq!(a, b);
         assert_ne!(a, c);
     }
@@ -238,12 +270,12 @@ mod tests {
     #[test]
     fn a_period_of_two_collapses_at_its_third_repetition() {
         let mut sigs = Sigs::default();
-        let mut at = sigs.root(RootId(0), 1);
+        let mut at = sigs.root(RootId(0), 1, DURABLE);
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..500 {
-            at = sigs.child(at, 2, Step::Field(0));
+            at = sigs.child(at, 2, Step::Field(0), DURABLE);
             seen.insert(at);
-            at = sigs.child(at, 1, Step::Field(1));
+            at = sigs.child(at, 1, Step::Field(1), DURABLE);
             seen.insert(at);
         }
         assert!(seen.len() <= 5, "{} signatures", seen.len());
@@ -252,7 +284,23 @@ mod tests {
     #[test]
     fn two_roots_are_two_signatures() {
         let mut sigs = Sigs::default();
-        assert_ne!(sigs.root(RootId(0), 1), sigs.root(RootId(1), 1));
-        assert_eq!(sigs.root(RootId(0), 1), sigs.root(RootId(0), 1));
+        assert_ne!(
+            sigs.root(RootId(0), 1, DURABLE),
+            sigs.root(RootId(1), 1, DURABLE)
+        );
+        assert_eq!(
+            sigs.root(RootId(0), 1, DURABLE),
+            sigs.root(RootId(0), 1, DURABLE)
+        );
+    }
+
+    #[test]
+    fn the_weakest_edge_decides_from_there_on() {
+        let mut sigs = Sigs::default();
+        let root = sigs.root(RootId(0), 1, DURABLE);
+        let soft = sigs.child(root, 2, Step::Field(0), Strength::Soft);
+        let below = sigs.child(soft, 3, Step::Field(0), DURABLE);
+        assert_eq!(sigs.strength(below), Strength::Soft);
+        assert_eq!(sigs.strength(root), DURABLE);
     }
 }

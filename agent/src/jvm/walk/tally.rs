@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use chain_core::chain::Strength;
+
 use super::nodes::NodeId;
 use super::sigs::SigId;
 
@@ -12,8 +14,8 @@ pub struct Path {
     pub instances: u64,
     /// Some of them: the first two and the last two.
     pub examples: Vec<NodeId>,
-    /// How many were counted when the chain was last reported, 0 = never.
-    pub reported: u64,
+    /// The handle under which its chain was told last.
+    pub handle: Option<u64>,
     /// Re-reading failed for every example.
     pub broken: u32,
 }
@@ -25,6 +27,8 @@ const EXAMPLES: usize = 4;
 pub struct Tally {
     /// Instances reached in the search, each counted once.
     pub reached: u64,
+    /// How many were reached when the chains were told last, 0 = never.
+    pub told: u64,
     /// By path.
     pub paths: HashMap<SigId, Path>,
 }
@@ -41,25 +45,95 @@ impl Tally {
         path.examples.push(node);
     }
 
-    /// The paths worth telling, best first: `durable` ones before others, then by instances, then the shorter.
+    /// An instance hangs on a stronger path than the one it was counted on.
+    pub fn rehang(&mut self, from: SigId, to: SigId, node: NodeId) {
+        if let Some(old) = self.paths.get_mut(&from) {
+            old.instances = old.instances.saturating_sub(1);
+            old.examples.retain(|n| *n != node);
+            if old.instances == 0 {
+                self.paths.remove(&from);
+            }
+        }
+        self.reached = self.reached.saturating_sub(1);
+        self.count(to, node);
+    }
+
+    /// The paths worth telling, best first: the stronger before the weaker, then by weighed instances, then the
+    /// shorter. A path with less than 1/16 of the best one's instances comes after all others: one instance in a
+    /// static says little about a hundred thousand in a local.
     #[must_use]
-    pub fn ranked(
-        &self,
-        durable: impl Fn(SigId) -> bool,
-        depth: impl Fn(SigId) -> u16,
-    ) -> Vec<SigId> {
-        let mut all: Vec<SigId> = self.paths.keys().copied().collect();
-        all.sort_by_key(|sig| {
-            let instances = self.paths.get(sig).map_or(0, |path| path.instances);
-            (
-                !durable(*sig),
-                std::cmp::Reverse(instances),
-                depth(*sig),
-                *sig,
-            )
+    pub fn ranked(&self, rank: impl Fn(SigId) -> Rank) -> Vec<Ranked> {
+        let most = self.paths.values().map(|path| path.instances).max();
+        let mut all: Vec<Ranked> = self
+            .paths
+            .iter()
+            .map(|(sig, path)| {
+                let rank = rank(*sig);
+                let share = if rank.application { 1 } else { LIBRARY_SHARE };
+                Ranked {
+                    minor: path.instances.saturating_mul(MINOR) < most.unwrap_or(0),
+                    strength: rank.strength,
+                    weight: path.instances / share,
+                    depth: rank.depth,
+                    sig: *sig,
+                    instances: path.instances,
+                }
+            })
+            .collect();
+        all.sort_by_key(|r| {
+            let weight = std::cmp::Reverse(r.weight);
+            (r.minor, r.strength, weight, r.depth, r.sig)
         });
         all
     }
+
+    /// Whether the chains are worth telling (again): the count has doubled since, or the search is over.
+    #[must_use]
+    pub fn is_news(&self, over: bool) -> bool {
+        self.reached >= self.told.saturating_mul(2).max(1) || over && self.reached > self.told
+    }
+}
+
+/// A path and what it is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ranked {
+    /// It holds less than 1/16 of what the best path holds.
+    pub minor: bool,
+    /// The weakest of root and edges.
+    pub strength: Strength,
+    weight: u64,
+    depth: u16,
+    /// The path.
+    pub sig: SigId,
+    /// Instances on it.
+    pub instances: u64,
+}
+
+impl Ranked {
+    /// Whether it would come before `best` by strength and plain instances: such a path is not told beside it, so
+    /// that the order of what is told is the same for everybody who sorts it.
+    #[must_use]
+    pub fn outshines(&self, best: &Self) -> bool {
+        (self.strength, std::cmp::Reverse(self.instances))
+            < (best.strength, std::cmp::Reverse(best.instances))
+    }
+}
+
+/// How many times fewer instances make a path minor.
+const MINOR: u64 = 16;
+/// An instance on a path without any application class weighs this many times less: the JDK keeps thousands of
+/// strings and map nodes of its own.
+const LIBRARY_SHARE: u64 = 8;
+
+/// What a path is worth besides its instances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rank {
+    /// The weakest of root and edges.
+    pub strength: Strength,
+    /// Some class on it, or the root's, is the application's.
+    pub application: bool,
+    /// Its steps.
+    pub depth: u16,
 }
 
 #[cfg(test)]
@@ -71,6 +145,10 @@ mod tests {
         nodes
             .insert(0, hash, Referrer::Root(RootId(0)), SigId(0), |_| 0)
             .unwrap()
+    }
+
+    fn sigs(ranked: Vec<Ranked>) -> Vec<SigId> {
+        ranked.into_iter().map(|r| r.sig).collect()
     }
 
     #[test]
@@ -85,11 +163,46 @@ mod tests {
         }
         tally.count(SigId(3), node(&mut nodes, 99));
         assert_eq!(tally.reached, 14);
+        let all = |strength, application| {
+            move |_| Rank {
+                strength,
+                application,
+                depth: 1,
+            }
+        };
         assert_eq!(
-            tally.ranked(|_| true, |_| 1),
+            sigs(tally.ranked(all(Strength::Durable, true))),
             [SigId(1), SigId(2), SigId(3)]
         );
-        assert_eq!(tally.ranked(|s| s == SigId(3), |_| 1)[0], SigId(3));
+        let third = sigs(tally.ranked(|s| Rank {
+            strength: if s == SigId(3) {
+                Strength::Durable
+            } else {
+                Strength::Transient
+            },
+            application: true,
+            depth: 1,
+        }));
+        assert_eq!(third[0], SigId(3));
+        for i in 100..300 {
+            tally.count(SigId(2), node(&mut nodes, i));
+        }
+        let minor_last = sigs(tally.ranked(|s| Rank {
+            strength: if s == SigId(2) {
+                Strength::Transient
+            } else {
+                Strength::Durable
+            },
+            application: true,
+            depth: 1,
+        }));
+        assert_eq!(minor_last, [SigId(2), SigId(1), SigId(3)]);
+        let second = sigs(tally.ranked(|s| Rank {
+            strength: Strength::Durable,
+            application: s == SigId(2),
+            depth: 1,
+        }));
+        assert_eq!(second[0], SigId(2));
     }
 
     #[test]
