@@ -2,8 +2,11 @@
 #![deny(unsafe_code)]
 
 pub mod cli;
+pub mod events;
 pub mod gc;
 pub mod input;
 pub mod model;
 pub mod reader;
 pub mod report;
+pub mod rfc3339;
+pub mod summary;

@@ -14,7 +14,7 @@ use super::resync::Resync;
 use super::split::Span;
 use super::types::{Type, Types};
 use super::value::{Struct, Value, constant};
-use super::walk::{Head, METADATA_ID, Walk, head};
+use super::walk::{Head, METADATA_ID, Run, Tally, Walk, head};
 
 /// One chunk of a recording. Types, ids, constants and ticks mean nothing outside it.
 #[derive(Debug)]
@@ -116,10 +116,37 @@ impl<'r> Chunk<'r> {
         }
     }
 
+    /// The event that [`Event::file_offset`] says starts there.
+    pub fn event_at(&self, file_offset: u64) -> Option<Event<'_>> {
+        let at = usize::try_from(file_offset.checked_sub(self.offset)?).ok()?;
+        let within = |run: &&Run| (run.start..run.end).contains(&at);
+        self.walk.runs.iter().find(within)?;
+        self.event_in(at).and_then(|(_, event)| event)
+    }
+
+    /// The end of what starts at `at`, and the event if it is one of a declared type.
+    #[inline]
+    fn event_in(&self, at: usize) -> Option<(usize, Option<Event<'_>>)> {
+        let found = head(self.bytes, at).ok()?;
+        let event = || {
+            let index = self.types.event_index(found.type_id)?;
+            let declared = self.types.at(index)?;
+            let body = Struct::new(self, declared, found.body, found.end, None);
+            Some(Event::new(body, index, found.at, found.end - found.at))
+        };
+        Some((found.end, event()))
+    }
+
     /// How many events of each type it holds; types without events are left out.
-    pub fn counts(&self) -> impl Iterator<Item = (&Type<'r>, u64)> {
+    pub fn counts(&self) -> impl Iterator<Item = (&Type<'r>, Tally)> {
         let counted = self.types.list.iter().zip(&self.walk.counts);
-        counted.filter_map(|(declared, &count)| (count > 0).then_some((declared, count)))
+        counted.filter_map(|(declared, &tally)| (tally.events > 0).then_some((declared, tally)))
+    }
+
+    /// Events whose type the metadata does not declare, by type id: passed over by their size.
+    pub fn undeclared(&self) -> impl Iterator<Item = (i64, Tally)> {
+        let counted = self.walk.undeclared.iter().map(|(&id, &tally)| (id, tally));
+        counted.filter(|(_, tally)| tally.events > 0)
     }
 
     /// How many events of declared types it holds.
@@ -187,7 +214,7 @@ impl<'r> Chunk<'r> {
 #[derive(Debug, Clone)]
 pub struct Events<'c> {
     chunk: &'c Chunk<'c>,
-    runs: std::slice::Iter<'c, super::walk::Run>,
+    runs: std::slice::Iter<'c, Run>,
     at: usize,
     end: usize,
 }
@@ -204,20 +231,12 @@ impl<'c> Iterator for Events<'c> {
                 self.at = run.start;
                 self.end = run.end;
             }
-            let Ok(found) = head(chunk.bytes, self.at) else {
-                // The walk has seen every head of a run.
-                self.at = self.end;
-                continue;
-            };
-            self.at = found.end;
-            let Some(index) = chunk.types.event_index(found.type_id) else {
-                continue;
-            };
-            let Some(declared) = chunk.types.at(index) else {
-                continue;
-            };
-            let body = Struct::new(chunk, declared, found.body, found.end, None);
-            return Some(Event::new(body, found.at, found.end - found.at));
+            // The walk has seen every head of a run.
+            let (end, event) = chunk.event_in(self.at).unwrap_or((self.end, None));
+            self.at = end;
+            if event.is_some() {
+                return event;
+            }
         }
     }
 }

@@ -22,14 +22,26 @@ use super::value::Struct;
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'c> {
     body: Struct<'c>,
+    type_index: u32,
     /// Offset in the chunk of the event's size.
     at: usize,
     size: usize,
 }
 
 impl<'c> Event<'c> {
-    pub(crate) fn new(body: Struct<'c>, at: usize, size: usize) -> Self {
-        Self { body, at, size }
+    pub(crate) fn new(body: Struct<'c>, type_index: u32, at: usize, size: usize) -> Self {
+        Self {
+            body,
+            type_index,
+            at,
+            size,
+        }
+    }
+
+    /// The position of its type in [`Types::iter`](super::Types::iter): a cheap key for what was
+    /// decided once for each type of the chunk.
+    pub fn type_index(&self) -> usize {
+        self.type_index as usize
     }
 
     /// The type's full name, such as `jdk.OldObjectSample`.

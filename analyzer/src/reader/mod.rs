@@ -33,3 +33,4 @@ pub use recording::Recording;
 pub use text::Text;
 pub use types::{Annotation, Field, Primitive, Type, Types, Unit};
 pub use value::{Array, Fields, Struct, Value};
+pub use walk::Tally;

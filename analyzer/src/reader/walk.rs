@@ -104,6 +104,28 @@ pub(crate) struct Gap {
     pub(crate) why: HeadError,
 }
 
+/// How many events of one type a chunk holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// How many.
+    pub events: u64,
+    /// Bytes they take, heads included.
+    pub bytes: u64,
+}
+
+impl Tally {
+    #[inline]
+    fn add(&mut self, head: &Head) {
+        self.events += 1;
+        self.bytes += (head.end - head.at) as u64;
+    }
+
+    fn remove(&mut self, head: &Head) {
+        self.events = self.events.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub((head.end - head.at) as u64);
+    }
+}
+
 /// Everything that walking a chunk found.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
@@ -112,9 +134,9 @@ pub(crate) struct Walk {
     pub(crate) metadata: Vec<Head>,
     pub(crate) checkpoints: Vec<Head>,
     /// Events per index of [`Types::list`]; events of types that are not events count as undeclared.
-    pub(crate) counts: Vec<u64>,
-    /// Events of undeclared types: how many and how many bytes, per id.
-    pub(crate) undeclared: FxHashMap<i64, (u64, u64)>,
+    pub(crate) counts: Vec<Tally>,
+    /// Events of undeclared types, per id.
+    pub(crate) undeclared: FxHashMap<i64, Tally>,
 }
 
 impl Walk {
@@ -125,7 +147,7 @@ impl Walk {
         let mut walk = Walk::default();
         let mut resync = types;
         if let Some((types, _)) = resync {
-            walk.counts = vec![0; types.list.len()];
+            walk.counts = vec![Tally::default(); types.list.len()];
         }
         let mut at = start;
         let mut run = start;
@@ -163,7 +185,7 @@ impl Walk {
 
     /// Events of declared types.
     pub(crate) fn total(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts.iter().map(|tally| tally.events).sum()
     }
 
     fn count(&mut self, head: &Head, types: Option<&Types<'_>>) {
@@ -174,15 +196,11 @@ impl Walk {
                 let Some(types) = types else { return };
                 match types.event_index(id) {
                     Some(index) => {
-                        if let Some(count) = self.counts.get_mut(index as usize) {
-                            *count += 1;
+                        if let Some(tally) = self.counts.get_mut(index as usize) {
+                            tally.add(head);
                         }
                     }
-                    None => {
-                        let entry = self.undeclared.entry(id).or_default();
-                        entry.0 += 1;
-                        entry.1 += (head.end - head.at) as u64;
-                    }
+                    None => self.undeclared.entry(id).or_default().add(head),
                 }
             }
         }
@@ -195,16 +213,12 @@ impl Walk {
         let mut at = from;
         while at < to {
             let Ok(head) = head(bytes, at) else { return };
-            if let Some(index) = types.event_index(head.type_id) {
-                if let Some(count) = self.counts.get_mut(index as usize) {
-                    *count = count.saturating_sub(1);
-                }
-            } else if let Some(entry) = self.undeclared.get_mut(&head.type_id) {
-                entry.0 = entry.0.saturating_sub(1);
-                entry.1 = entry.1.saturating_sub((head.end - head.at) as u64);
-                if entry.0 == 0 {
-                    self.undeclared.remove(&head.type_id);
-                }
+            let tally = match types.event_index(head.type_id) {
+                Some(index) => self.counts.get_mut(index as usize),
+                None => self.undeclared.get_mut(&head.type_id),
+            };
+            if let Some(tally) = tally {
+                tally.remove(&head);
             }
             at = head.end;
         }

@@ -1,0 +1,143 @@
+//! The events themselves, filtered and written as text, JSON or CSV.
+
+mod args;
+mod csv;
+mod filter;
+mod json;
+mod known;
+mod text;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::reader::{Chunk, Event, Recording};
+use crate::summary::SkippedIn;
+
+pub use args::{EventsArgs, Format};
+pub(crate) use csv::cell as csv_cell;
+use filter::Filter;
+
+/// Writes the events of one format one by one.
+trait Writer {
+    /// One event of the chunk that the writer last saw.
+    fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<()>;
+    /// What follows the last event.
+    fn finish(&mut self, skipped: &[SkippedIn], out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Runs `jfr-chains events`: events go to `out`, what could not be read to `err` as well.
+///
+/// Returns whether the arguments make sense and every file opened. Errs when `out` or `err`
+/// cannot be written.
+pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<bool> {
+    let filter = match Filter::new(args) {
+        Ok(filter) => filter,
+        Err(usage) => {
+            writeln!(err, "{usage}")?;
+            return Ok(false);
+        }
+    };
+    let mut writer: Box<dyn Writer> = match args.format {
+        Format::Text => Box::new(text::Text::new(args.stack_depth)),
+        Format::Json => Box::new(json::Json::new(args.stack_depth, args.raw)),
+        Format::Csv => Box::new(csv::Csv::default()),
+    };
+    let mut complete = true;
+    let mut skipped = Vec::new();
+    let mut left = args.limit.unwrap_or(u64::MAX);
+    for path in &args.files {
+        match Recording::open(path) {
+            Ok(recording) => {
+                let path = shown(path);
+                let lost = recording.skipped().iter();
+                skipped.extend(lost.map(|lost| SkippedIn::new(&path, lost)));
+                for chunk in recording.chunks() {
+                    match chunk_events(&chunk, &filter, &mut left, writer.as_mut(), out) {
+                        Ok(damaged) => skipped.extend(damaged.into_iter().map(|lost| SkippedIn {
+                            path: path.clone(),
+                            ..lost
+                        })),
+                        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                            writeln!(err, "{error}")?;
+                            return Ok(false);
+                        }
+                        Err(error) => return Err(error),
+                    }
+                    let lost = chunk.skipped();
+                    skipped.extend(lost.map(|lost| SkippedIn::new(&path, lost)));
+                    if left == 0 {
+                        break;
+                    }
+                }
+            }
+            Err(error) => {
+                writeln!(err, "{error}")?;
+                complete = false;
+            }
+        }
+    }
+    writer.finish(&skipped, out)?;
+    for SkippedIn {
+        path,
+        chunk,
+        offset,
+        what,
+    } in &skipped
+    {
+        let chunk = chunk.map_or(String::new(), |chunk| format!("chunk {chunk}, "));
+        writeln!(err, "{path}: {chunk}offset {offset}: {what}")?;
+    }
+    Ok(complete)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Writes the events of one chunk in the order of their start; returns the damaged ones.
+fn chunk_events(
+    chunk: &Chunk<'_>,
+    filter: &Filter,
+    left: &mut u64,
+    writer: &mut dyn Writer,
+    out: &mut dyn Write,
+) -> io::Result<Vec<SkippedIn>> {
+    let wanted: Vec<bool> = chunk
+        .types()
+        .iter()
+        .map(|declared| declared.is_event() && filter.wants_type(declared.name()))
+        .collect();
+    // Sixteen bytes an event: a chunk holds hundreds of thousands.
+    let mut order: Vec<(i64, u64)> = chunk
+        .events()
+        .filter(|event| wanted.get(event.type_index()).copied().unwrap_or(false))
+        .filter(|event| filter.wants(event))
+        .map(|event| {
+            (
+                event.start().map_or(i64::MIN, |start| start.0),
+                event.file_offset(),
+            )
+        })
+        .collect();
+    order.sort_by_key(|&(start, _)| start);
+    let events = order
+        .iter()
+        .filter_map(|&(_, offset)| chunk.event_at(offset));
+    let mut damaged = Vec::new();
+    for event in events {
+        if *left == 0 {
+            break;
+        }
+        *left -= 1;
+        writer.event(&event, out)?;
+        if let Err(why) = event.verify() {
+            damaged.push(SkippedIn {
+                path: String::new(),
+                chunk: Some(chunk.index()),
+                offset: event.file_offset(),
+                what: format!("a part of this {}: {why}", event.name()),
+            });
+        }
+    }
+    Ok(damaged)
+}
