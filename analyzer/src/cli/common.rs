@@ -145,6 +145,11 @@ pub fn write_file(
     result
 }
 
+/// Standard error for losses, one a line, safe for a terminal.
+pub fn stderr() -> impl Write {
+    AutoStream::auto(io::stderr())
+}
+
 /// Says on stderr what is wrong.
 pub fn complain(what: &str) {
     let what = terminal(what);

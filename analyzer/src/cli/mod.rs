@@ -1,7 +1,9 @@
 //! The command line: one module a command, shared options in [`common`], exit codes in [`Exit`].
 
 mod common;
+mod events;
 mod report;
+mod summary;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -49,7 +51,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Events(events::Args),
     Report(report::Args),
+    Summary(summary::Args),
 }
 
 /// Runs the command line `args`, the program's name first.
@@ -76,7 +80,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     };
     color.write_global();
     let result = match cli.command {
+        Command::Events(args) => events::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Summary(args) => summary::run(&args),
     };
     result.unwrap_or_else(|error| {
         if common::is_broken_pipe(&error) {

@@ -42,9 +42,6 @@ pub struct EventsArgs {
     /// How to write them; CSV holds one event type
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// File to write instead of standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }
 
 /// How events are written.

@@ -51,7 +51,15 @@ impl<'r> Chunk<'r> {
         let walk = Walk::new(bytes, header::LEN, Some((&types, resync(&header, bytes))));
         for gap in &walk.gaps {
             let len = gap.end - gap.start;
-            skipped.add(gap.start, format!("{len} bytes: {}", gap.why));
+            let kept = if gap.checkpoint {
+                "; it holds constants, which are used as far as they are whole"
+            } else {
+                ""
+            };
+            skipped.add(gap.start, format!("{len} bytes: {}{kept}", gap.why));
+        }
+        if let Some(lost) = undeclared(&walk, types.list.is_empty()) {
+            skipped.add(header::LEN, lost);
         }
         Self {
             bytes,
@@ -239,6 +247,33 @@ impl<'c> Iterator for Events<'c> {
             }
         }
     }
+}
+
+/// One sentence about all events of undeclared types: a chunk without metadata has thousands.
+fn undeclared(walk: &Walk, all: bool) -> Option<String> {
+    let mut sum = Tally::default();
+    let mut ids: Vec<i64> = walk.undeclared.keys().copied().collect();
+    for tally in walk.undeclared.values() {
+        sum.events += tally.events;
+        sum.bytes += tally.bytes;
+    }
+    if sum.events == 0 {
+        return None;
+    }
+    let Tally { events, bytes } = sum;
+    if all {
+        return Some(format!("{events} events ({bytes} bytes) without a type"));
+    }
+    ids.sort_unstable();
+    let more = ids.len().saturating_sub(8);
+    let mut shown: Vec<String> = ids.iter().take(8).map(i64::to_string).collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    let shown = shown.join(", ");
+    Some(format!(
+        "{events} events ({bytes} bytes) of types that the metadata does not declare: {shown}"
+    ))
 }
 
 fn resync(header: &Header, bytes: &[u8]) -> Resync {

@@ -75,6 +75,35 @@ impl Resync {
     }
 }
 
+impl Resync {
+    /// The checkpoint between `at` and `end` whose size is damaged or reaches past the file: its
+    /// constants can be read nevertheless.
+    pub(crate) fn cut_checkpoint(
+        &self,
+        bytes: &[u8],
+        types: &Types<'_>,
+        at: usize,
+        end: usize,
+    ) -> Option<Head> {
+        // Behind the size, in however many bytes it was written.
+        (1..=9).find_map(|len| {
+            let mut cursor = Cursor::new(bytes.get(..end)?, at + len);
+            if cursor.long().ok()? != CHECKPOINT_ID {
+                return None;
+            }
+            let found = Head {
+                at,
+                end,
+                type_id: CHECKPOINT_ID,
+                body: cursor.at(),
+            };
+            let ticks = cursor.long().ok()?;
+            let in_time = (self.earliest..=self.latest).contains(&ticks);
+            (in_time && fits(bytes, types, &found)).then_some(found)
+        })
+    }
+}
+
 /// Whether the content of an event fills it exactly. Undeclared types never do.
 pub(crate) fn fits(bytes: &[u8], types: &Types<'_>, found: &Head) -> bool {
     let Some(range) = bytes.get(..found.end) else {

@@ -1,6 +1,6 @@
 //! Where the chunks of a file begin and end.
 
-use jfr_format::header::{self, Header, HeaderError, MAGIC, State};
+use jfr_format::header::{self, Header, HeaderError, MAGIC, State, offset};
 use memchr::memmem;
 
 use super::error::{Skipped, version_hint};
@@ -41,16 +41,30 @@ pub(crate) fn split(file: &[u8]) -> Split {
                 split.chunk(at, end, header, note);
                 end
             }
-            Some(Start::Foreign(major, minor)) => {
-                let end = next_start(file, at + MAGIC.len()).unwrap_or(file.len());
-                split.refuse(at, end, (major, minor));
+            Some(Start::Foreign(version, header)) => {
+                let (end, _) = extent(file, at, &header);
+                split.refuse(at, end, version);
                 end
             }
-            None => {
-                let end = next_start(file, at + 1).unwrap_or(file.len());
-                split.garbage(at, end);
-                end
-            }
+            None => match next_start(file, at + 1, None) {
+                None => {
+                    split.garbage(at, file.len());
+                    file.len()
+                }
+                Some((found, header)) => match header.and_then(|header| lost(at, found, &header)) {
+                    Some((start, header)) => {
+                        split.garbage(at, start);
+                        let (end, _) = extent(file, start, &header);
+                        let note = "the header is unusable; a copy inside the chunk was used";
+                        split.chunk(start, end, header, Some(note.to_owned()));
+                        end
+                    }
+                    None => {
+                        split.garbage(at, found);
+                        found
+                    }
+                },
+            },
         };
         at = end;
     }
@@ -70,6 +84,9 @@ impl Split {
     }
 
     fn garbage(&mut self, start: usize, end: usize) {
+        if start == end {
+            return;
+        }
         self.skipped.push(Skipped {
             chunk: None,
             offset: start as u64,
@@ -101,7 +118,8 @@ fn extent(file: &[u8], at: usize, header: &Header) -> (usize, Option<String>) {
         return (at + stated, None);
     }
     // The size is not true, or something else follows: the next header bounds the chunk.
-    let next = next_start(file, at + header::LEN).unwrap_or(file.len());
+    let next = next_start(file, at + header::LEN, Some(header));
+    let next = next.map_or(file.len(), |(next, _)| next);
     let held = next - at;
     let finished = header.state == State::Finished;
     if usable && stated <= held {
@@ -132,31 +150,66 @@ const PLACEHOLDER: i64 = 1024 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
     Chunk(Header),
-    /// A version that cannot be read.
-    Foreign(u16, u16),
+    /// A version that cannot be read: major and minor, and the header as if it could.
+    Foreign((u16, u16), Header),
 }
 
 /// A magic inside other bytes rarely passes for a chunk.
 fn start_at(file: &[u8], at: usize) -> Option<Start> {
     let bytes = file.get(at..)?;
-    match Header::parse(bytes) {
-        Ok(header) => {
-            let plausible = header.minor <= 99
-                && header.size >= 0
-                && header.start_nanos > 0
-                && header.ticks_per_second > 0;
-            plausible.then_some(Start::Chunk(header))
+    let found = match Header::parse(bytes) {
+        Ok(header) => Start::Chunk(header),
+        Err(HeaderError::Version(major, minor)) if major <= 9 => {
+            let mut known = *bytes.first_chunk::<{ header::LEN }>()?;
+            known
+                .get_mut(offset::MAJOR..offset::MINOR)?
+                .copy_from_slice(&2_u16.to_be_bytes());
+            Start::Foreign((major, minor), Header::parse(&known).ok()?)
         }
-        Err(HeaderError::Version(major, minor)) => {
-            (major <= 9 && minor <= 99).then_some(Start::Foreign(major, minor))
-        }
-        Err(_) => None,
-    }
+        Err(_) => return None,
+    };
+    let (Start::Chunk(header) | Start::Foreign(_, header)) = found;
+    // The old format's header ends before its clock.
+    let old = matches!(found, Start::Foreign((0, _), _));
+    let clock = header.start_nanos > 0 && header.ticks_per_second > 0;
+    (header.minor <= 99 && (old || (header.size >= 0 && clock))).then_some(found)
 }
 
-fn next_start(file: &[u8], from: usize) -> Option<usize> {
+/// The next place from `from` on where a chunk starts, with its header if it can be read.
+///
+/// With every flush a JVM also writes the header into a checkpoint: inside the chunk that
+/// `enclosing` heads, headers with its own start are such copies.
+fn next_start(
+    file: &[u8],
+    from: usize,
+    enclosing: Option<&Header>,
+) -> Option<(usize, Option<Header>)> {
     let rest = file.get(from..)?;
-    memmem::find_iter(rest, &MAGIC)
-        .map(|found| from + found)
-        .find(|&at| start_at(file, at).is_some())
+    memmem::find_iter(rest, &MAGIC).find_map(|found| {
+        let at = from + found;
+        match start_at(file, at)? {
+            Start::Chunk(header) | Start::Foreign(_, header)
+                if enclosing.is_some_and(|own| {
+                    (own.start_nanos, own.start_ticks) == (header.start_nanos, header.start_ticks)
+                }) =>
+            {
+                None
+            }
+            Start::Chunk(header) => Some((at, Some(header))),
+            Start::Foreign(..) => Some((at, None)),
+        }
+    })
+}
+
+/// If the header at `found` is the copy that a flush left inside a chunk whose own header is lost:
+/// where, from `from` on, that chunk starts, and its header.
+///
+/// A copy is the last thing in its checkpoint, and its size reaches up to its own end.
+fn lost(from: usize, found: usize, header: &Header) -> Option<(usize, Header)> {
+    if header.state == State::Finished {
+        return None;
+    }
+    let size = usize::try_from(header.size).ok()?;
+    let start = (found + header::LEN).checked_sub(size)?;
+    (start >= from && start < found).then_some((start, *header))
 }

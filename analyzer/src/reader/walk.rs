@@ -102,6 +102,8 @@ pub(crate) struct Gap {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) why: HeadError,
+    /// A checkpoint starts here whose constants can still be read as far as they are whole.
+    pub(crate) checkpoint: bool,
 }
 
 /// How many events of one type a chunk holds.
@@ -162,14 +164,17 @@ impl Walk {
                 Err(why) => {
                     let Some((types, resync)) = resync.as_mut() else {
                         walk.close(run, at);
-                        walk.gap(at, bytes.len(), why);
+                        walk.gap(at, bytes.len(), why, false);
                         return walk;
                     };
                     let damage = suspects.back_up(bytes, types, run, at);
                     walk.uncount(bytes, types, damage, at);
                     walk.close(run, damage);
                     let next = resync.next_event(bytes, types, damage + 1);
-                    walk.gap(damage, next.unwrap_or(bytes.len()), why);
+                    let end = next.unwrap_or(bytes.len());
+                    let checkpoint = resync.cut_checkpoint(bytes, types, damage, end);
+                    walk.checkpoints.extend(checkpoint);
+                    walk.gap(damage, end, why, checkpoint.is_some());
                     suspects = Suspects::default();
                     let Some(next) = next else {
                         return walk;
@@ -230,9 +235,14 @@ impl Walk {
         }
     }
 
-    fn gap(&mut self, start: usize, end: usize, why: HeadError) {
+    fn gap(&mut self, start: usize, end: usize, why: HeadError, checkpoint: bool) {
         if end > start {
-            self.gaps.push(Gap { start, end, why });
+            self.gaps.push(Gap {
+                start,
+                end,
+                why,
+                checkpoint,
+            });
         }
     }
 }

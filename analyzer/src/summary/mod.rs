@@ -126,6 +126,8 @@ impl SkippedIn {
 
 /// What one chunk adds to a summary.
 struct Part {
+    /// Whether the chunk has metadata.
+    typed: bool,
     chunk: ChunkSummary,
     tallies: Vec<(String, u64, u64)>,
     skipped: Vec<SkippedIn>,
@@ -133,12 +135,16 @@ struct Part {
 
 impl Summary {
     /// Adds a recording; its chunks are walked in parallel.
-    pub fn add(&mut self, recording: &Recording) {
+    ///
+    /// Returns whether at least one chunk has metadata; without, there is nothing to count.
+    pub fn add(&mut self, recording: &Recording) -> bool {
         let path = recording.path().display().to_string();
         let between = recording.skipped().iter();
         self.skipped
             .extend(between.map(|skipped| SkippedIn::new(&path, skipped)));
+        let mut readable = false;
         for part in recording.map_chunks(|chunk| part(&path, chunk)) {
+            readable |= part.typed;
             self.total += part.chunk.events;
             self.chunks.push(part.chunk);
             self.skipped.extend(part.skipped);
@@ -149,6 +155,7 @@ impl Summary {
         }
         self.skipped
             .sort_by(|a, b| (&a.path, a.offset).cmp(&(&b.path, b.offset)));
+        readable
     }
 }
 
@@ -158,19 +165,11 @@ fn part(path: &str, chunk: &Chunk<'_>) -> Part {
         .counts()
         .map(|(declared, tally)| (declared.name().to_owned(), tally.events, tally.bytes))
         .collect();
-    let undeclared = chunk.undeclared().map(|(id, tally)| SkippedIn {
-        path: path.to_owned(),
-        chunk: Some(chunk.index()),
-        offset: chunk.offset(),
-        what: format!(
-            "{} events ({} bytes) of type {id}, which the metadata does not declare",
-            tally.events, tally.bytes
-        ),
-    });
     let skipped = chunk.skipped().map(|skipped| SkippedIn::new(path, skipped));
     Part {
+        typed: chunk.types().iter().next().is_some(),
         tallies,
-        skipped: skipped.chain(undeclared).collect(),
+        skipped: skipped.collect(),
         chunk: ChunkSummary {
             path: path.to_owned(),
             chunk: chunk.index(),
@@ -191,13 +190,18 @@ fn part(path: &str, chunk: &Chunk<'_>) -> Part {
 
 /// Runs `jfr-chains summary`: the summary goes to `out`, files that do not open to `err`.
 ///
-/// Returns whether every file opened. Errs when `out` or `err` cannot be written.
+/// Returns whether every file could be read. Errs when `out` or `err` cannot be written.
 pub fn run(args: &SummaryArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<bool> {
     let mut summary = Summary::default();
     let mut complete = true;
     for path in &args.files {
         match Recording::open(path) {
-            Ok(recording) => summary.add(&recording),
+            Ok(recording) => {
+                if !summary.add(&recording) {
+                    writeln!(err, "{}: no chunk says what its events are", path.display())?;
+                    complete = false;
+                }
+            }
             Err(error) => {
                 writeln!(err, "{error}")?;
                 complete = false;
