@@ -32,10 +32,16 @@ impl fmt::Display for Refusal {
         match self {
             Self::JdkTool(main) => write!(f, "not active in the JDK tool {main}"),
             Self::OtherVm(name) => {
-                write!(f, "this JVM is {name}, the agent works in HotSpot (OpenJDK 11 and newer) only; it stays idle")
+                write!(
+                    f,
+                    "this JVM is {name}, the agent works in HotSpot (OpenJDK 11 and newer) only; it stays idle"
+                )
             }
             Self::TooOld(version) => {
-                write!(f, "this JVM is version {version}, which cannot sample allocations (JDK 11 is the oldest that can); it stays idle")
+                write!(
+                    f,
+                    "this JVM is version {version}, which cannot sample allocations (JDK 11 is the oldest that can); it stays idle"
+                )
             }
         }
     }
@@ -50,12 +56,18 @@ const LAUNCHERS: [&str; 2] = ["com.sun.tools.javac.launcher.", "jdk.internal.jrt
 /// The first [`Refusal`] that applies: another VM, too old, a JDK tool.
 pub fn judge(facts: &HostFacts) -> Result<(), Refusal> {
     let name = facts.vm_name.as_deref().unwrap_or("of unknown make");
-    if ["OpenJ9", "Zing", "SubstrateVM"].iter().any(|other| name.contains(other)) {
+    if ["OpenJ9", "Zing", "SubstrateVM"]
+        .iter()
+        .any(|other| name.contains(other))
+    {
         return Err(Refusal::OtherVm(name.to_owned()));
     }
     // JDK 9 and 10 report JVMTI 9.0 and 10.0, JDK 8 1.2 (OpenJ9 of any release reports 1.2 or 11).
     if facts.jvmti.is_some_and(|(major, _)| major < 11) {
-        let version = facts.vm_version.clone().unwrap_or_else(|| "unknown".to_owned());
+        let version = facts
+            .vm_version
+            .clone()
+            .unwrap_or_else(|| "unknown".to_owned());
         return Err(Refusal::TooOld(version));
     }
     match facts.command.as_deref().and_then(jdk_tool) {
@@ -88,15 +100,31 @@ mod tests {
 
     #[test]
     fn applications_are_taken() {
-        for command in ["orders.OrderService 10", "/opt/app.jar --port 1", "./jdk.app/x.jar", "com.acme/com.acme.Main"] {
+        for command in [
+            "orders.OrderService 10",
+            "/opt/app.jar --port 1",
+            "./jdk.app/x.jar",
+            "com.acme/com.acme.Main",
+        ] {
             assert_eq!(judge(&hotspot(command)), Ok(()), "{command}");
         }
-        assert_eq!(judge(&HostFacts { command: None, ..hotspot("") }), Ok(()));
+        assert_eq!(
+            judge(&HostFacts {
+                command: None,
+                ..hotspot("")
+            }),
+            Ok(())
+        );
     }
 
     #[test]
     fn a_source_file_run_by_the_launcher_is_an_application() {
-        assert_eq!(judge(&hotspot("jdk.compiler/com.sun.tools.javac.launcher.SourceLauncher A.java")), Ok(()));
+        assert_eq!(
+            judge(&hotspot(
+                "jdk.compiler/com.sun.tools.javac.launcher.SourceLauncher A.java"
+            )),
+            Ok(())
+        );
     }
 
     #[test]
@@ -107,15 +135,35 @@ mod tests {
             "jdk.jfr/jdk.jfr.internal.tool.Main print x.jfr",
             "java.base/sun.security.tools.keytool.Main -list",
         ] {
-            assert!(matches!(judge(&hotspot(command)), Err(Refusal::JdkTool(_))), "{command}");
+            assert!(
+                matches!(judge(&hotspot(command)), Err(Refusal::JdkTool(_))),
+                "{command}"
+            );
         }
     }
 
     #[test]
     fn openj9_and_old_jdks_get_one_clear_sentence() {
-        let j9 = HostFacts { vm_name: Some("Eclipse OpenJ9 VM".into()), ..hotspot("a.B") };
-        assert!(judge(&j9).unwrap_err().to_string().contains("Eclipse OpenJ9 VM"));
-        let eight = HostFacts { jvmti: Some((1, 2)), vm_version: Some("25.412-b08".into()), ..hotspot("a.B") };
-        assert!(judge(&eight).unwrap_err().to_string().contains("25.412-b08"));
+        let j9 = HostFacts {
+            vm_name: Some("Eclipse OpenJ9 VM".into()),
+            ..hotspot("a.B")
+        };
+        assert!(
+            judge(&j9)
+                .unwrap_err()
+                .to_string()
+                .contains("Eclipse OpenJ9 VM")
+        );
+        let eight = HostFacts {
+            jvmti: Some((1, 2)),
+            vm_version: Some("25.412-b08".into()),
+            ..hotspot("a.B")
+        };
+        assert!(
+            judge(&eight)
+                .unwrap_err()
+                .to_string()
+                .contains("25.412-b08")
+        );
     }
 }

@@ -30,7 +30,10 @@ impl Queue {
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(2).next_power_of_two();
         let slots = (0..capacity as u64)
-            .map(|turn| Slot { turn: AtomicU64::new(turn), words: Default::default() })
+            .map(|turn| Slot {
+                turn: AtomicU64::new(turn),
+                words: Default::default(),
+            })
             .collect();
         Self {
             slots,
@@ -50,11 +53,18 @@ impl Queue {
     pub fn push(&self, record: [u64; WORDS]) -> bool {
         let mut position = self.tail.load(Ordering::Relaxed);
         loop {
-            let Some(slot) = self.slot(position) else { return false };
+            let Some(slot) = self.slot(position) else {
+                return false;
+            };
             let turn = slot.turn.load(Ordering::Acquire);
             if turn == position {
                 let next = position.wrapping_add(1);
-                match self.tail.compare_exchange_weak(position, next, Ordering::Relaxed, Ordering::Relaxed) {
+                match self.tail.compare_exchange_weak(
+                    position,
+                    next,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                ) {
                     Ok(_) => {
                         for (word, value) in slot.words.iter().zip(record) {
                             word.store(value, Ordering::Relaxed);
@@ -86,7 +96,8 @@ impl Queue {
         for (value, word) in record.iter_mut().zip(&slot.words) {
             *value = word.load(Ordering::Relaxed);
         }
-        slot.turn.store(next.wrapping_add(self.mask), Ordering::Release);
+        slot.turn
+            .store(next.wrapping_add(self.mask), Ordering::Release);
         self.head.store(next, Ordering::Relaxed);
         Some(record)
     }
@@ -122,7 +133,10 @@ mod tests {
         assert_eq!(queue.refused(), 1);
         assert_eq!(queue.pop(), Some([1; WORDS]));
         assert!(queue.push([4; WORDS]));
-        assert_eq!((queue.pop(), queue.pop(), queue.pop()), (Some([2; WORDS]), Some([4; WORDS]), None));
+        assert_eq!(
+            (queue.pop(), queue.pop(), queue.pop()),
+            (Some([2; WORDS]), Some([4; WORDS]), None)
+        );
     }
 
     #[test]
@@ -130,28 +144,41 @@ mod tests {
         const PRODUCERS: u64 = 4;
         const EACH: u64 = 20_000;
         let queue = Queue::new(64);
-        let mut seen = vec![Vec::new(); PRODUCERS as usize];
+        let mut seen: [Vec<u64>; 4] = Default::default();
         let accepted: u64 = std::thread::scope(|scope| {
             let handles: Vec<_> = (0..PRODUCERS)
                 .map(|producer| {
                     let queue = &queue;
-                    scope.spawn(move || (0..EACH).filter(|n| queue.push([producer, *n, producer ^ n, 0, 0, 0])).count() as u64)
+                    scope.spawn(move || {
+                        (0..EACH)
+                            .filter(|n| queue.push([producer, *n, producer ^ n, 0, 0, 0]))
+                            .count() as u64
+                    })
                 })
                 .collect();
             let mut take = || {
                 while let Some(record) = queue.pop() {
                     assert_eq!(record[2], record[0] ^ record[1], "torn record");
-                    seen[record[0] as usize].push(record[1]);
+                    seen[usize::try_from(record[0]).unwrap()].push(record[1]);
                 }
             };
-            while !handles.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            while !handles
+                .iter()
+                .all(std::thread::ScopedJoinHandle::is_finished)
+            {
                 take();
             }
             take();
-            handles.into_iter().map(|handle| handle.join().unwrap()).sum()
+            handles
+                .into_iter()
+                .map(|handle| handle.join().unwrap())
+                .sum()
         });
         assert_eq!(seen.iter().map(Vec::len).sum::<usize>() as u64, accepted);
         assert_eq!(accepted + queue.refused(), PRODUCERS * EACH);
-        assert!(seen.iter().all(|list| list.is_sorted()), "each producer's records keep their order");
+        assert!(
+            seen.iter().all(|list| list.is_sorted()),
+            "each producer's records keep their order"
+        );
     }
 }

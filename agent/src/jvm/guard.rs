@@ -22,8 +22,14 @@ pub fn latch(payload: Box<dyn Any + Send>) {
 /// Runs `body`; `fallback` when it panics or when one has panicked before.
 pub fn guarded<R>(fallback: R, body: impl FnOnce() -> R) -> R {
     if panicked() {
-        return fallback;
+        fallback
+    } else {
+        guarded_always(fallback, body)
     }
+}
+
+/// As [`guarded`], but `body` runs also when another one has panicked before.
+pub fn guarded_always<R>(fallback: R, body: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result,
         Err(payload) => {
@@ -36,13 +42,17 @@ pub fn guarded<R>(fallback: R, body: impl FnOnce() -> R) -> R {
 /// Says a panic in one line with its place. Only our own library's standard library sees this hook.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map_or_else(String::new, |l| format!(" at {}:{}", l.file(), l.line()));
+        let place = info
+            .location()
+            .map_or_else(String::new, |l| format!(" at {}:{}", l.file(), l.line()));
         let payload = info.payload();
         let text = payload
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("no text");
-        crate::error!("internal error{place}: {text}; the agent is inactive from now on, the application runs on");
+        crate::error!(
+            "internal error{place}: {text}; the agent is inactive from now on, the application runs on"
+        );
     }));
 }

@@ -7,5 +7,13 @@
 //! - state that a callback may see is leaked `&'static`, since callbacks can outlive VMDeath.
 #![allow(unsafe_code)]
 
+pub mod beans;
+mod callbacks;
 pub mod env;
+pub mod epoch;
+pub mod guard;
+mod lifecycle;
+pub mod load;
+pub mod resolve;
+pub mod sampler;
 pub mod walk;

@@ -123,6 +123,8 @@ pub struct Options {
     pub strict: bool,
     /// What an attach asks for.
     pub command: Option<Command>,
+    /// File that takes the answer to an attached command; the client has made it.
+    pub reply: Option<String>,
 }
 
 impl Default for Options {
@@ -151,6 +153,7 @@ impl Default for Options {
             log: LogLevel::Warn,
             strict: false,
             command: None,
+            reply: None,
         }
     }
 }
@@ -209,7 +212,7 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 /// Names of all options, in the order of the specification's table.
-pub const NAMES: [&str; 23] = [
+pub const NAMES: [&str; 24] = [
     "file",
     "duration",
     "track",
@@ -233,6 +236,7 @@ pub const NAMES: [&str; 23] = [
     "strict",
     "config",
     "cmd",
+    "reply",
 ];
 
 /// What a text of options says: the good ones applied, the bad ones named.
@@ -434,6 +438,8 @@ fn set(o: &mut Options, name: &str, v: &str) -> Result<(), &'static str> {
             ];
             o.command = Some(one_of(v, &known).ok_or("start, dump, stop or status")?);
         }
+        "reply" if v.is_empty() => return Err("a path"),
+        "reply" => o.reply = Some(v.to_owned()),
         _ => {}
     }
     Ok(())

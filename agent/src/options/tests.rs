@@ -23,7 +23,7 @@ fn every_option_of_the_table_is_taken() {
     let o = options(
         "file=/tmp/a-%p.jfr,duration=5m,track=liveheap,chains=off,interval=64k,live-ratio=0.5,depth=10,\
          walk=safepoint,visited=tags,memcap=32m,framecap=100,hops=50,budget=2000,firstpassbudget=0,ttl=0,\
-         pausetarget=20ms,painbudget=2.5,stopcap=1s,cpucap=25,log=debug,strict=on,cmd=status",
+         pausetarget=20ms,painbudget=2.5,stopcap=1s,cpucap=25,log=debug,strict=on,cmd=status,reply=/tmp/r",
     );
     let expected = Options {
         file: Some("/tmp/a-%p.jfr".into()),
@@ -49,6 +49,7 @@ fn every_option_of_the_table_is_taken() {
         log: LogLevel::Debug,
         strict: true,
         command: Some(Command::Status),
+        reply: Some("/tmp/r".into()),
     };
     assert_eq!(o, expected);
 }

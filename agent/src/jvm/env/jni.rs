@@ -207,6 +207,25 @@ impl<'f> Jni<'f> {
         unsafe { (self.table().IsSameObject)(self.raw(), weak.raw(), std::ptr::null_mut()) != 0 }
     }
 
+    /// Whether the object behind `weak` is `obj`; false when it was cleared.
+    #[must_use]
+    pub fn is_same_weak(&self, weak: &Weak, obj: &Obj<'_>) -> bool {
+        // SAFETY: a weak global that has not been deleted and a valid reference.
+        unsafe { (self.table().IsSameObject)(self.raw(), weak.raw(), obj.raw()) != 0 }
+    }
+
+    /// Whether a thread object is a virtual thread; false on JDKs without them.
+    #[must_use]
+    pub fn is_virtual_thread(&self, thread: &Obj<'_>) -> bool {
+        // SAFETY: GetVersion is always there.
+        let version = unsafe { (self.table().GetVersion)(self.raw()) };
+        if version < super::raw_jni::JNI_VERSION_21 {
+            return false;
+        }
+        // SAFETY: the table of this version has the entry; a valid reference.
+        unsafe { (self.table().IsVirtualThread)(self.raw(), thread.raw()) != 0 }
+    }
+
     /// A local reference to the object behind `weak`, `None` when it is gone.
     ///
     /// Keeps the object alive for the frame and marks it live for a running collection: only for objects that a

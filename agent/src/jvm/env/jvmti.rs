@@ -183,6 +183,14 @@ impl Jvmti {
         Some((u16::try_from(major).ok()?, u16::try_from(minor).ok()?))
     }
 
+    /// Processors that the JVM may use.
+    #[must_use]
+    pub fn processors(self) -> Option<u32> {
+        let mut count = 0;
+        jvmti_call!(self, GetAvailableProcessors, &raw mut count).ok()?;
+        u32::try_from(count).ok()
+    }
+
     /// A system property; `None` when unset or when it cannot be asked. Works in `Agent_OnLoad` for the JVM's own
     /// properties (`java.vm.name`, `java.vm.version`).
     #[must_use]

@@ -1,0 +1,122 @@
+//! The own recording: events and linked chains into a crash-safe file.
+
+use std::fmt;
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use chain_core::Tick;
+use jfr_writer::{ChainSample, Clock, Counters, Notice, Options, Recording};
+
+use crate::record::{CommittedChain, Emission, Item};
+
+/// Ticks are ns since the file was opened's origin.
+const TICKS_PER_SECOND: i64 = 1_000_000_000;
+
+/// An open own recording.
+pub struct FileOutput {
+    recording: Recording,
+    origin: Instant,
+}
+
+impl fmt::Debug for FileOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileOutput")
+            .field("path", &self.recording.path())
+            .finish_non_exhaustive()
+    }
+}
+
+impl FileOutput {
+    /// Opens the file; `origin` is tick 0, the same instant as the engine's.
+    ///
+    /// # Errors
+    /// One sentence with path and cause.
+    pub fn open(path: &Path, origin: Instant) -> Result<Self, String> {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let at_origin = now.saturating_sub(origin.elapsed());
+        let clock = Clock {
+            epoch_nanos: i64::try_from(at_origin.as_nanos()).unwrap_or(i64::MAX),
+            ticks: 0,
+            ticks_per_second: TICKS_PER_SECOND,
+        };
+        let recording = Recording::open(path, clock, ticks_now(origin), Options::default())
+            .map_err(|error| format!("option file={}: {error}", path.display()))?;
+        Ok(Self { recording, origin })
+    }
+
+    /// Takes an event or a chain; it waits in memory for the next flush.
+    pub fn emit(&mut self, emission: &Emission) {
+        let ticks = ticks_of(emission.at);
+        match &emission.what {
+            Item::Event(event) => {
+                self.recording.emit_any(ticks, event);
+            }
+            Item::Chain(chain) => self.emit_chain(ticks, chain),
+        }
+    }
+
+    fn emit_chain(&mut self, ticks: i64, chain: &CommittedChain) {
+        self.recording.emit(ticks, &chain.event);
+        for hop in &chain.hops {
+            self.recording.emit(ticks, hop);
+        }
+        let sample = ChainSample {
+            thread: chain.thread.clone(),
+            stack: chain.stack.clone(),
+            ..ChainSample::default()
+        };
+        self.recording.emit_chain(ticks, &chain.path, &sample);
+    }
+
+    /// Writes what waits. A failure is a notice, the events keep waiting.
+    pub fn flush(&mut self) {
+        if let Err(error) = self.recording.flush(ticks_now(self.origin)) {
+            crate::debug!("flush: {error}");
+        }
+    }
+
+    /// What the user should be told, each once: (code of the status event, sentence).
+    pub fn take_notices(&mut self) -> Vec<(&'static str, String)> {
+        self.recording
+            .take_notices()
+            .iter()
+            .map(|notice: &Notice| (notice.code(), notice.to_string()))
+            .collect()
+    }
+
+    /// Figures for the status event.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.recording.counters()
+    }
+
+    /// Where the file is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.recording.path()
+    }
+
+    /// Completes the file; the sentence says why it may lack its last events.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn close(self) -> Result<(), String> {
+        let now = ticks_now(self.origin);
+        match self.recording.close(now).error {
+            None => Ok(()),
+            Some(error) => Err(error.to_string()),
+        }
+    }
+}
+
+fn ticks_now(origin: Instant) -> i64 {
+    i64::try_from(origin.elapsed().as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn ticks_of(at: Tick) -> i64 {
+    i64::try_from(at.0)
+        .unwrap_or(i64::MAX)
+        .saturating_mul(1_000_000)
+}
