@@ -1,7 +1,9 @@
 //! Reads JFR recordings back into leak and GC reports.
 #![deny(unsafe_code)]
 
+pub mod check;
 pub mod cli;
+pub mod diff;
 pub mod events;
 pub mod gc;
 pub mod input;

@@ -165,3 +165,15 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
             .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     })
 }
+
+/// A text file of the project: a baseline or a policy.
+pub fn read_text(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("{}", path.display()))
+}
+
+/// Today's date in UTC: expiry must not depend on the machine's time zone.
+pub fn today() -> jiff::civil::Date {
+    jiff::tz::TimeZone::UTC
+        .to_datetime(jiff::Timestamp::now())
+        .date()
+}

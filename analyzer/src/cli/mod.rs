@@ -1,6 +1,9 @@
 //! The command line: one module a command, shared options in [`common`], exit codes in [`Exit`].
 
+mod baseline;
+mod check;
 mod common;
+mod diff;
 mod events;
 mod report;
 mod summary;
@@ -36,7 +39,8 @@ impl From<Exit> for ExitCode {
     version,
     after_help = "Examples:\n  \
         jfr-chains report leak.jfr                       what leaks, and who holds it\n  \
-        jfr-chains report --format html -o leak.html *.jfr\n\n\
+        jfr-chains report --format markdown -o leak.md *.jfr\n  \
+        jfr-chains check --baseline leaks.toml test.jfr  fail a build on a new leak\n\n\
         Exit codes: 0 clean, 1 finding, 2 usage or unreadable input, 3 nothing was analysed.\n\
         FILE may be '-' for standard input; .gz, .zip and .lz4 open as they are."
 )]
@@ -51,9 +55,12 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Events(events::Args),
     Report(report::Args),
+    Check(check::Args),
+    Baseline(baseline::Args),
+    Diff(diff::Args),
     Summary(summary::Args),
+    Events(events::Args),
 }
 
 /// Runs the command line `args`, the program's name first.
@@ -83,6 +90,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Events(args) => events::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Summary(args) => summary::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Baseline(args) => baseline::run(&args),
+        Command::Diff(args) => diff::run(&args),
     };
     result.unwrap_or_else(|error| {
         if common::is_broken_pipe(&error) {

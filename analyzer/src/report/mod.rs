@@ -6,7 +6,7 @@ pub mod markdown;
 pub mod path;
 pub mod safe;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 pub mod stack;
 #[cfg(test)]
 mod tests;

@@ -426,3 +426,8 @@ pub fn unknowns(report: &Report) -> Vec<String> {
     }
     out
 }
+
+/// `com.acme.Order held by OrderCache.BY_CUSTOMER`.
+pub fn held_by(chain: &Chain) -> String {
+    format!("{} held by {}", chain.leaf, chain.holder())
+}
