@@ -57,3 +57,35 @@ pub fn count(jdk: &Jdk, file: &Path, name: &str) -> u64 {
         .find(|(known, _)| known == name)
         .map_or(0, |(_, count)| count)
 }
+
+/// Has one JVM read and print every file of `folder` in full; (file name, verdict) with the event counts as
+/// `ok LENGTH {type=count,...}` or `ERROR ...`.
+pub fn judge_folder(jdk: &Jdk, folder: &Path) -> Vec<(String, String)> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/Judge.java");
+    let verdicts = folder.with_extension(format!("verdicts-{}", jdk.release()));
+    let out = Child::java(jdk)
+        .arg(source)
+        .arg(folder)
+        .arg(&verdicts)
+        .run(Duration::from_secs(540))
+        .unwrap();
+    assert!(out.ok(), "{out}");
+    std::fs::read_to_string(verdicts)
+        .unwrap()
+        .lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(name, verdict)| (name.to_owned(), verdict.to_owned()))
+        .collect()
+}
+
+/// The count of one type in a verdict.
+pub fn judged(verdict: &str, name: &str) -> u64 {
+    assert!(verdict.starts_with("ok "), "{verdict}");
+    let (_, counts) = verdict.split_once('{').unwrap();
+    counts
+        .trim_end_matches('}')
+        .split(',')
+        .filter_map(|pair| pair.split_once('='))
+        .find(|(known, _)| *known == name)
+        .map_or(0, |(_, count)| count.parse().unwrap())
+}

@@ -1,0 +1,93 @@
+//! `kill -9` at any instant of a real writing process leaves a file that reads, with everything that was
+//! acknowledged. `JFR_CHAINS_LONG=1` takes 400 points instead of 40.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+#[path = "support/strict.rs"]
+mod strict;
+#[path = "support/tools.rs"]
+mod tools;
+
+use jfr_chains_tests::scratch;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use tools::{judge_folder, judged, judges};
+
+/// Runs a writer until it has acknowledged `flushes` times, kills it; the last sequence that it acknowledged.
+fn kill_after(file: &Path, sync: &str, seed: u64, flushes: u64) -> u64 {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_endless-writer"))
+        .arg(file)
+        .args([sync, &seed.to_string()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut last = 0;
+    for _ in 0..flushes {
+        last = lines.next().unwrap().unwrap().parse().unwrap();
+    }
+    child.kill().unwrap();
+    assert!(!child.wait().unwrap().success());
+    // What it said between our last look and its end counts too; a torn last line does not.
+    for line in lines.map_while(Result::ok) {
+        last = line.parse().unwrap_or(0).max(last);
+    }
+    last
+}
+
+#[test]
+fn a_killed_writer_leaves_everything_that_it_acknowledged() {
+    let long = std::env::var_os("JFR_CHAINS_LONG").is_some();
+    let (points, judged_by_jdks) = if long { (400, 100) } else { (40, 20) };
+    let dir = scratch("kill").unwrap();
+    let folder = dir.path().join("files");
+    std::fs::create_dir(&folder).unwrap();
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut expected = Vec::new();
+    let mut several_chunks = 0;
+    for point in 0..points {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        // Waiting for the device takes most of a step's time: both ways put the kill elsewhere.
+        let sync = if point % 4 == 0 { "sync" } else { "nosync" };
+        let flushes = 1 + (random >> 33) % if sync == "sync" { 60 } else { 700 };
+        let file = dir.path().join("killed.jfr");
+        let acknowledged = kill_after(&file, sync, random, flushes);
+        let bytes = std::fs::read(&file).unwrap();
+        let chunks = strict::read(&bytes).unwrap_or_else(|error| {
+            panic!("point {point} ({sync}, seed {random}, {flushes} flushes): {error}")
+        });
+        let events = strict::counts(&chunks)
+            .get("jfrchains.CoreInput")
+            .copied()
+            .unwrap_or(0);
+        assert!(
+            events >= acknowledged,
+            "point {point}: {events} of {acknowledged} acknowledged events"
+        );
+        several_chunks += usize::from(chunks.len() > 1);
+        if expected.len() < judged_by_jdks {
+            let name = format!("{point:06}.jfr");
+            std::fs::rename(&file, folder.join(&name)).unwrap();
+            expected.push((name, events));
+        }
+    }
+    assert!(
+        several_chunks > points / 4,
+        "only {several_chunks} of {points} files had several chunks"
+    );
+    for jdk in judges("a_killed_writer_leaves_everything_that_it_acknowledged") {
+        let verdicts = judge_folder(&jdk, &folder);
+        assert_eq!(verdicts.len(), expected.len());
+        for ((name, verdict), (file, events)) in verdicts.iter().zip(&expected) {
+            assert_eq!(name, file);
+            assert_eq!(
+                judged(verdict, "jfrchains.CoreInput"),
+                *events,
+                "{name} by JDK {}",
+                jdk.release()
+            );
+        }
+    }
+}
