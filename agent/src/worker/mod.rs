@@ -462,6 +462,8 @@ impl Worker {
             sampler::stop(self.agent.jvmti);
         }
         self.agent.abort.store(false, Ordering::Relaxed);
+        self.read_gc(jni);
+        self.take_samples(jni);
         self.engine.handle(self.now(), Input::Stop);
         for _ in 0..64 {
             match self.engine.poll(self.now()) {
