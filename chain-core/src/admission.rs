@@ -40,6 +40,8 @@ pub enum Verdict {
     Watched(Bytes),
     /// By the live ratio.
     Ratio(Bytes),
+    /// Not tracked: the boost would have admitted it, but the table is full. The weight is carried.
+    BackedOff,
     /// Not tracked; its weight is carried to the thread's next admitted sample.
     Rejected,
 }
@@ -49,7 +51,7 @@ impl Verdict {
     pub fn weight(self) -> Option<Bytes> {
         match self {
             Verdict::Boost(w) | Verdict::Watched(w) | Verdict::Ratio(w) => Some(w),
-            Verdict::Rejected => None,
+            Verdict::BackedOff | Verdict::Rejected => None,
         }
     }
 }
@@ -113,6 +115,8 @@ impl AdmissionSet {
             Verdict::Ratio(total)
         } else if self.boost && !self.table_full {
             Verdict::Boost(total)
+        } else if self.boost {
+            Verdict::BackedOff
         } else {
             Verdict::Rejected
         };
@@ -228,7 +232,7 @@ mod tests {
         s.table_full = true;
         assert_eq!(
             s.admit(ThreadId(1), Bytes(1), u32::MAX, &mut c),
-            Verdict::Rejected
+            Verdict::BackedOff
         );
         s.watched.push(ThreadId(1));
         assert_eq!(

@@ -178,3 +178,156 @@ impl Default for Improvements {
         }
     }
 }
+
+impl Config {
+    /// Sets one option by its name in cli.md, units and suffixes as there; for replays.
+    ///
+    /// # Errors
+    /// Names the option and what it takes, when it is unknown or the value is out of range.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let bad = |takes: &str| format!("{key}={value}: {key} takes {takes}");
+        let number = |low: u64, high: u64, takes: &str| {
+            value
+                .parse::<u64>()
+                .ok()
+                .filter(|n| (low..=high).contains(n))
+                .ok_or_else(|| bad(takes))
+        };
+        let share = |low: f64, high: f64, takes: &str| {
+            value
+                .parse::<f64>()
+                .ok()
+                .filter(|n| (low..=high).contains(n))
+                .ok_or_else(|| bad(takes))
+        };
+        let size = |takes: &str| parse_scaled(value, SIZES).ok_or_else(|| bad(takes));
+        let time = |takes: &str| {
+            parse_scaled(value, TIMES)
+                .map(Millis)
+                .ok_or_else(|| bad(takes))
+        };
+        match key {
+            "track" => {
+                self.track = match value {
+                    "generations" => Track::Generations,
+                    "liveheap" => Track::LiveHeap,
+                    _ => return Err(bad("generations or liveheap")),
+                }
+            }
+            "walk" => {
+                self.walk = match value {
+                    "concurrent" => WalkEngine::Concurrent,
+                    "safepoint" => WalkEngine::Safepoint,
+                    _ => return Err(bad("concurrent or safepoint")),
+                }
+            }
+            "chains" => {
+                self.chains = match value {
+                    "on" => Some(true),
+                    "off" => Some(false),
+                    _ => return Err(bad("on or off")),
+                }
+            }
+            "interval" => self.interval = Some(Bytes(size("1k..1g")?)),
+            "live-ratio" => self.live_ratio = Some(share(0.01, 1.0, "0.01..1")?),
+            "memcap" => self.memcap = Some(Bytes(size("8m..")?)),
+            "framecap" => self.framecap = Some(number(1, 65_536_000, "1..65,536,000 entries")?),
+            "hops" => {
+                let hops = number(1, 200_000, "1..200,000")?;
+                self.hops = Some(u32::try_from(hops).unwrap_or(u32::MAX));
+            }
+            "budget" => self.budget = Some(number(1, 10_000_000, "1..10,000,000 edges")?),
+            "firstpassbudget" => {
+                self.first_pass_budget = Some(number(0, 10_000_000, "0..10,000,000 edges")?);
+            }
+            "ttl" => self.ttl = Some(time("a time, 0 = off")?),
+            "pausetarget" => self.pause_target = Some(time("a time")?),
+            "painbudget" => self.pain_budget = Some(share(0.0, 100.0, "0..100 %")?),
+            "stopcap" => self.stop_cap = Some(time("1ms..60s")?),
+            "cpucap" => self.cpu_cap = Some(share(1.0, 100.0, "1..100 %")?),
+            _ => {
+                return Err(format!(
+                    "{key}: no such option, or none that decides anything"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+const SIZES: &[(&str, u64)] = &[("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30), ("", 1)];
+const TIMES: &[(&str, u64)] = &[
+    ("ms", 1),
+    ("s", 1_000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+    ("", 1),
+];
+
+fn parse_scaled(value: &str, units: &[(&str, u64)]) -> Option<u64> {
+    units.iter().find_map(|(suffix, scale)| {
+        let digits = value.strip_suffix(suffix)?;
+        digits.parse::<u64>().ok()?.checked_mul(*scale)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_set_by_name_with_units() {
+        let mut c = Config::default();
+        for (k, v) in [
+            ("track", "liveheap"),
+            ("walk", "safepoint"),
+            ("chains", "off"),
+            ("interval", "64k"),
+            ("live-ratio", "0.5"),
+            ("memcap", "1g"),
+            ("framecap", "7"),
+            ("hops", "9"),
+            ("budget", "11"),
+            ("firstpassbudget", "13"),
+            ("ttl", "2m"),
+            ("pausetarget", "5ms"),
+            ("painbudget", "2.5"),
+            ("stopcap", "1s"),
+            ("cpucap", "25"),
+        ] {
+            c.set(k, v).unwrap();
+        }
+        let expected = Config {
+            track: Track::LiveHeap,
+            walk: WalkEngine::Safepoint,
+            chains: Some(false),
+            interval: Some(Bytes::kib(64)),
+            live_ratio: Some(0.5),
+            memcap: Some(Bytes::mib(1024)),
+            framecap: Some(7),
+            hops: Some(9),
+            budget: Some(11),
+            first_pass_budget: Some(13),
+            ttl: Some(Millis(120_000)),
+            pause_target: Some(Millis(5)),
+            pain_budget: Some(2.5),
+            stop_cap: Some(Millis(1_000)),
+            cpu_cap: Some(25.0),
+            ..Config::default()
+        };
+        assert_eq!(c, expected);
+    }
+
+    #[test]
+    fn a_bad_option_names_itself_and_its_range() {
+        let mut c = Config::default();
+        assert_eq!(
+            c.set("budget", "0").unwrap_err(),
+            "budget=0: budget takes 1..10,000,000 edges"
+        );
+        assert!(c.set("color", "red").unwrap_err().contains("color"));
+        assert!(c.set("ttl", "5parsecs").is_err());
+        assert!(c.set("live-ratio", "1.5").is_err());
+        assert_eq!(c, Config::default());
+    }
+}

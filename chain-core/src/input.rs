@@ -2,6 +2,7 @@
 
 use crate::ids::{ClassId, SampleId, ThreadId, TraceId};
 use crate::liveness::FoldSummary;
+use crate::record::Drops;
 use crate::tick::{Bytes, Epoch};
 use crate::walk::{ChainAlive, PassReport, ReleaseReport};
 
@@ -33,8 +34,25 @@ pub enum Input {
     Released(ReleaseReport),
     /// Answer to `Action::Reverify`, one entry a cached chain that was looked at.
     Reverified(Vec<ChainAlive>),
+    /// What the sampling callback counted, when it changed.
+    AdmissionCounts(AdmissionCounts),
     /// The JVM ends or the agent was told to go.
     Stop,
+}
+
+/// Totals of the sampling callback since the process started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "journal",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
+pub struct AdmissionCounts {
+    /// Samples admitted by the urgent boost alone ([`crate::admission::Verdict::Boost`]).
+    pub boost_admits: u64,
+    /// Samples that the boost would have admitted, had the table room
+    /// ([`crate::admission::Verdict::BackedOff`]).
+    pub boost_backed_off: u64,
 }
 
 /// Why allocation sampling is not to be had.
@@ -124,6 +142,12 @@ pub enum Fact {
     Container(ContainerReading),
     /// A processed epoch range of the liveness table.
     Fold(FoldSummary),
+    /// A sweep ended.
+    Swept,
+    /// Samples wait at a full table.
+    SweepWanted,
+    /// Totals that events carry and no decision reads.
+    Drops(Drops),
     /// A recording takes our events.
     RecordingStarted,
     /// None does any more.

@@ -32,6 +32,8 @@ struct ClassTrend {
     consecutive: u32,
     threads: Vec<ThreadTrend>,
     updated: u64,
+    /// Old collections when the present rise began.
+    old_at_rise: Option<u64>,
 }
 
 /// A class that qualifies, with its evidence.
@@ -74,6 +76,8 @@ pub struct Standing {
     pub growth_per_hour: Option<f64>,
     /// Qualifying threads.
     pub threads: InlineVec<ThreadId, MAX_THREADS>,
+    /// An old, mixed or full collection happened since the rise began.
+    pub confirmed: bool,
 }
 
 /// Rings of the followed classes.
@@ -86,6 +90,7 @@ pub struct LeakSignal {
     refused: u64,
     improvements: Improvements,
     selection: Selection,
+    old_collections: u64,
 }
 
 impl LeakSignal {
@@ -98,6 +103,7 @@ impl LeakSignal {
             refused: 0,
             improvements,
             selection: Selection::default(),
+            old_collections: 0,
         }
     }
 
@@ -119,6 +125,11 @@ impl LeakSignal {
             self.floor_rising = rising;
             self.selection = self.choose();
         }
+    }
+
+    /// Old, mixed or full collections so far: what confirms survivors.
+    pub fn set_old_collections(&mut self, old: u64) {
+        self.old_collections = old;
     }
 
     /// Qualifying folds in a row that are asked for now.
@@ -195,7 +206,7 @@ impl LeakSignal {
             self.refused += 1;
             return;
         };
-        let folds = self.folds;
+        let (folds, old) = (self.folds, self.old_collections);
         let Some(c) = self.classes.get_mut(index) else {
             return;
         };
@@ -212,6 +223,7 @@ impl LeakSignal {
         } else {
             0
         };
+        c.old_at_rise = rises.then(|| c.old_at_rise.unwrap_or(old));
         c.push_threads(&fold.threads, folds);
     }
 
@@ -285,6 +297,7 @@ impl LeakSignal {
             retained: c.retained.last().map_or(Bytes(0), |r| r.1),
             growth_per_hour: c.growth_per_hour(),
             threads: c.qualifying(self.folds_needed()),
+            confirmed: c.old_at_rise.is_some_and(|old| self.old_collections > old),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::ids::{ClassId, SearchId, ThreadId};
 use crate::inline::InlineVec;
-use crate::tick::{Bytes, Micros, Millis, Tick};
+use crate::tick::{Bytes, Micros, Tick};
 
 /// Candidate classes a search pursues at once.
 pub const MAX_CANDIDATES: usize = 5;
@@ -104,11 +104,4 @@ pub struct PassPlan {
     pub framecap: u64,
     /// Longest chain in hops, runs collapsed.
     pub hops: u32,
-}
-
-/// How long a wait may be at most: the caller has counters to read.
-pub(crate) fn wait(now: Tick, d: Millis) -> Action {
-    Action::Wait {
-        until: now.after(Millis(d.0.max(1))),
-    }
 }

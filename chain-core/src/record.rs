@@ -62,7 +62,7 @@ pub enum Record {
 }
 
 /// Why a class is not a candidate yet, or that it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(
     feature = "journal",
     derive(serde::Serialize, serde::Deserialize),

@@ -1,0 +1,540 @@
+//! When the next pass of a running search may start, and whether it enumerates roots.
+
+use crate::cost_budget::{self, CostBudget, StopWindow};
+use crate::gate::GateRefusals;
+use crate::record::Decision;
+use crate::search::Search;
+use crate::tick::{Micros, Millis, Tick};
+use crate::tuning::{self, Tuned};
+use crate::walk::PassReport;
+
+/// When root enumeration may be tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "journal", derive(serde::Serialize, serde::Deserialize))]
+pub struct RootClock {
+    not_before: Option<Tick>,
+}
+
+impl RootClock {
+    /// An attempt that took `took` ended at `now`; truncated and errored ones alike.
+    pub fn ended(&mut self, now: Tick, took: Micros) {
+        let wait = took
+            .ceil_millis()
+            .0
+            .saturating_mul(tuning::ROOT_WAIT_FACTOR);
+        self.not_before = Some(now.after(Millis(
+            wait.clamp(tuning::ROOT_WAIT_MIN, tuning::ROOT_WAIT_MAX),
+        )));
+    }
+
+    /// Whether another attempt is permitted; always, before the first.
+    pub fn over(&mut self, now: Tick) -> bool {
+        if let Some(at) = self.not_before {
+            // After a clock that went backwards the wait is the longest one, not for ever.
+            self.not_before = Some(at.min(now.after(Millis(tuning::ROOT_WAIT_MAX))));
+        }
+        self.not_before.is_none_or(|at| now >= at)
+    }
+
+    /// The instant from which it is.
+    pub fn over_at(&self, now: Tick) -> Tick {
+        self.not_before.unwrap_or(now).max(now)
+    }
+}
+
+/// What a running search does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Run a pass now.
+    Run {
+        /// With root enumeration.
+        roots: bool,
+    },
+    /// Not before `until`, because of `why`.
+    Wait {
+        /// The first instant at which another answer is possible.
+        until: Tick,
+        /// The gate that refuses.
+        why: Decision,
+    },
+}
+
+/// The budgets that pace passes.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "journal", derive(serde::Serialize, serde::Deserialize))]
+pub struct Schedule {
+    /// CPU-cost debt.
+    pub cpu: CostBudget,
+    /// `cpucap` debt of the search threads.
+    pub cpu_cap: CostBudget,
+    /// Heap-walk-call time of the last minute.
+    pub stop: StopWindow,
+    /// The root-enumeration interval.
+    pub roots: RootClock,
+    base_rate: f64,
+    cap: f64,
+    concurrent: bool,
+    stop_capped: bool,
+}
+
+impl Schedule {
+    /// Empty budgets.
+    pub fn new(tuned: &Tuned, stop_capped: bool) -> Schedule {
+        Schedule {
+            cpu: CostBudget::new(tuned.refill),
+            cpu_cap: CostBudget::new(tuned.cpu_cap),
+            stop: StopWindow::new(tuned.stop_cap),
+            roots: RootClock::default(),
+            base_rate: tuned.refill,
+            cap: tuned.cpu_cap,
+            concurrent: tuned.concurrent,
+            stop_capped,
+        }
+    }
+
+    /// Charges a pass that ended at `now`; the search's own heap-walk total is charged elsewhere.
+    pub fn charge(&mut self, now: Tick, report: &PassReport) {
+        self.cpu
+            .charge(now, report.wall.saturating_sub(report.heap_walk));
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "microseconds of one pass"
+        )]
+        let allowed = (report.wall.0 as f64 * self.cap) as u64;
+        // What the pass was entitled to while it ran is no debt.
+        self.cpu_cap
+            .charge(now, report.cpu.saturating_sub(Micros(allowed)));
+        self.stop.add(now, report.heap_walk);
+        if report.roots.attempted() {
+            self.roots.ended(now, report.roots_took);
+        }
+    }
+
+    /// The order of section 5: refill rate, spacing since the last pass ended, CPU debt, backoff
+    /// while candidates are unresolved, run. In the ramp the cadence has no floor and there is no
+    /// backoff; the CPU gate still applies.
+    pub fn next(
+        &mut self,
+        now: Tick,
+        search: &Search,
+        cadence: Millis,
+        ramp: bool,
+        refusals: &mut GateRefusals,
+    ) -> Next {
+        let unresolved = search.unresolved() > 0;
+        self.cpu
+            .set_rate(now, cost_budget::cpu_rate(self.base_rate, unresolved));
+        if let Some(ended) = search.last_end {
+            let floor = if ramp { 0 } else { tuning::SPACING_FLOOR };
+            let due = ended.min(now).after(Millis(cadence.0.max(floor)));
+            if now < due {
+                refusals.spacing += 1;
+                return Next::Wait {
+                    until: due,
+                    why: Decision::Spacing,
+                };
+            }
+        }
+        if !self.cpu.ready(now) {
+            refusals.cpu_debt += 1;
+            return wait(self.cpu.ready_at(now), now, Decision::CpuDebt);
+        }
+        if self.concurrent && !self.cpu_cap.ready(now) {
+            refusals.cpu_cap += 1;
+            return wait(self.cpu_cap.ready_at(now), now, Decision::CpuCap);
+        }
+        if let Some(ended) = search.last_end
+            && unresolved
+            && !ramp
+        {
+            let spacing = search.backoff.spacing();
+            let due = ended.min(now).after(Millis(
+                spacing
+                    .0
+                    .saturating_add(cadence.0.max(tuning::SPACING_FLOOR)),
+            ));
+            if spacing.0 > 0 && now < due {
+                refusals.backoff += 1;
+                return Next::Wait {
+                    until: due,
+                    why: Decision::Backoff,
+                };
+            }
+        }
+        self.kind(now, search, refusals)
+    }
+
+    /// With roots or without; a pass with a heap-walk call needs room in the stop-time window.
+    fn kind(&mut self, now: Tick, search: &Search, refusals: &mut GateRefusals) -> Next {
+        let window_full = self.stop_capped && self.stop.full(now);
+        if !self.concurrent {
+            if window_full {
+                refusals.stop_window += 1;
+                return Next::Wait {
+                    until: self.stop.free_at(now),
+                    why: Decision::StopWindow,
+                };
+            }
+            let roots = !search.roots_settled() && !search.roots_enumerated;
+            return Next::Run {
+                roots: roots && (!search.roots_attempted || self.roots.over(now)),
+            };
+        }
+        // Concurrent: statics and threads first; roots only for what they did not explain, and
+        // before the search may complete or give up.
+        let explored = search.drained && search.statics_complete && search.threads_complete;
+        let exhausted = search.stalled_raw >= tuning::STALLED_PASSES;
+        let wanted = search.unresolved() > 0
+            && !search.roots_skipped
+            && !search.roots_enumerated
+            && (explored || exhausted);
+        if !wanted {
+            return Next::Run { roots: false };
+        }
+        if !self.roots.over(now) {
+            if search.drained {
+                refusals.root_interval += 1;
+                return Next::Wait {
+                    until: self.roots.over_at(now),
+                    why: Decision::RootInterval,
+                };
+            }
+            return Next::Run { roots: false };
+        }
+        if window_full {
+            if search.drained {
+                refusals.stop_window += 1;
+                return Next::Wait {
+                    until: self.stop.free_at(now),
+                    why: Decision::StopWindow,
+                };
+            }
+            return Next::Run { roots: false };
+        }
+        Next::Run { roots: true }
+    }
+}
+
+fn wait(at: Option<Tick>, now: Tick, why: Decision) -> Next {
+    // A rate of 0 never drains: look again in a while, the rate may change.
+    let until = at.unwrap_or_else(|| now.after(Millis(tuning::CADENCE_MAX)));
+    Next::Wait {
+        until: until.max(now.after(Millis(1))),
+        why,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, WalkEngine};
+    use crate::ids::{ClassId, SearchId};
+    use crate::leak_signal::Candidate;
+    use crate::walk::RootOutcome;
+
+    fn schedule(walk: WalkEngine) -> Schedule {
+        Schedule::new(
+            &Tuned::of(&Config {
+                walk,
+                ..Config::default()
+            }),
+            true,
+        )
+    }
+
+    fn search() -> Search {
+        let one = [Candidate {
+            class: ClassId(1),
+            ..Candidate::default()
+        }];
+        Search::new(SearchId(1), Tick(0), &one.into_iter().collect(), 0)
+    }
+
+    fn report(wall_ms: u64, heap_walk_ms: u64) -> PassReport {
+        PassReport {
+            wall: Micros::from_millis(wall_ms),
+            heap_walk: Micros::from_millis(heap_walk_ms),
+            new_nodes: 1,
+            nodes: 1,
+            ..PassReport::default()
+        }
+    }
+
+    fn next(s: &mut Schedule, at: u64, search: &Search) -> Next {
+        s.next(
+            Tick(at),
+            search,
+            Millis(10),
+            false,
+            &mut GateRefusals::default(),
+        )
+    }
+
+    #[test]
+    fn root_interval_is_twenty_durations_between_two_and_thirty_seconds() {
+        let mut c = RootClock::default();
+        assert!(c.over(Tick(0)));
+        for (took_ms, wait) in [(1, 2_000), (100, 2_000), (500, 10_000), (5_000, 30_000)] {
+            c.ended(Tick(1_000), Micros::from_millis(took_ms));
+            assert!(!c.over(Tick(1_000 + wait - 1)));
+            assert!(c.over(Tick(1_000 + wait)));
+            assert_eq!(c.over_at(Tick(1_000)), Tick(1_000 + wait));
+        }
+        c.ended(Tick(1_000_000), Micros::from_millis(5_000));
+        assert!(!c.over(Tick(0)));
+        assert!(
+            c.over(Tick(30_000)),
+            "a clock that went backwards does not block for ever"
+        );
+    }
+
+    #[test]
+    fn minimum_spacing_is_the_cadence_but_at_least_100_ms_since_the_pass_ended() {
+        let mut s = schedule(WalkEngine::Concurrent);
+        let mut x = search();
+        x.absorb(Tick(1_000), &report(0, 0), true);
+        assert_eq!(
+            next(&mut s, 1_050, &x),
+            Next::Wait {
+                until: Tick(1_100),
+                why: Decision::Spacing
+            }
+        );
+        assert_eq!(next(&mut s, 1_100, &x), Next::Run { roots: false });
+        let mut r = GateRefusals::default();
+        let slow = s.next(Tick(1_100), &x, Millis(700), false, &mut r);
+        assert_eq!(
+            slow,
+            Next::Wait {
+                until: Tick(1_700),
+                why: Decision::Spacing
+            }
+        );
+        assert_eq!(r.spacing, 1);
+    }
+
+    #[test]
+    fn the_ramp_has_no_floor_and_no_backoff_but_the_cpu_gate() {
+        let mut s = schedule(WalkEngine::Safepoint);
+        let mut x = search();
+        let p = report(50, 40);
+        x.absorb(Tick(1_000), &p, false);
+        x.backoff.pass(1_000.0, false, false);
+        s.cpu.set_rate(Tick(1_000), 1.0);
+        s.charge(Tick(1_000), &p);
+        let mut r = GateRefusals::default();
+        let at =
+            |s: &mut Schedule, t, r: &mut GateRefusals| s.next(Tick(t), &x, Millis(10), true, r);
+        assert_eq!(
+            at(&mut s, 1_005, &mut r),
+            Next::Wait {
+                until: Tick(1_010),
+                why: Decision::Spacing
+            }
+        );
+        assert_eq!(at(&mut s, 1_010, &mut r), Next::Run { roots: true });
+        s.charge(Tick(1_010), &report(50, 0));
+        assert_eq!(
+            at(&mut s, 1_010, &mut r),
+            Next::Wait {
+                until: Tick(1_060),
+                why: Decision::CpuDebt
+            }
+        );
+    }
+
+    #[test]
+    fn cpu_debt_comes_before_backoff_and_after_spacing() {
+        let mut s = schedule(WalkEngine::Safepoint);
+        let mut x = search();
+        let p = report(500, 0);
+        x.absorb(Tick(1_000), &p, false);
+        x.backoff.pass(1_000.0, false, false);
+        s.cpu.set_rate(Tick(1_000), 1.0);
+        s.charge(Tick(1_000), &p);
+        let whys: Vec<Decision> = [1_050, 1_100, 1_500, 3_100]
+            .into_iter()
+            .map(|t| match next(&mut s, t, &x) {
+                Next::Wait { why, .. } => why,
+                Next::Run { .. } => Decision::Run,
+            })
+            .collect();
+        assert_eq!(
+            whys,
+            [
+                Decision::Spacing,
+                Decision::CpuDebt,
+                Decision::Backoff,
+                Decision::Run
+            ]
+        );
+    }
+
+    #[test]
+    fn backoff_only_while_candidates_are_unresolved() {
+        let mut s = schedule(WalkEngine::Safepoint);
+        let mut x = search();
+        x.absorb(Tick(1_000), &report(0, 0), false);
+        x.backoff.pass(1_000.0, false, false);
+        assert!(matches!(
+            next(&mut s, 1_200, &x),
+            Next::Wait {
+                why: Decision::Backoff,
+                ..
+            }
+        ));
+        x.forget(ClassId(1));
+        assert!(matches!(next(&mut s, 1_200, &x), Next::Run { .. }));
+    }
+
+    #[test]
+    fn cpu_refill_is_a_hundredfold_while_candidates_are_unresolved() {
+        let mut s = schedule(WalkEngine::Safepoint);
+        let mut x = search();
+        next(&mut s, 0, &x);
+        assert!((s.cpu.rate() - 1.0).abs() < 1e-9);
+        x.forget(ClassId(1));
+        next(&mut s, 1, &x);
+        assert!((s.cpu.rate() - 0.01).abs() < 1e-9);
+    }
+
+    #[test]
+    fn cpucap_bounds_the_share_of_a_core() {
+        let mut s = schedule(WalkEngine::Concurrent);
+        let mut x = search();
+        let (mut now, mut cpu) = (0, 0);
+        while now < 60_000 {
+            match next(&mut s, now, &x) {
+                Next::Wait { until, .. } => now = until.0,
+                Next::Run { .. } => {
+                    now += 200;
+                    cpu += 200;
+                    let p = PassReport {
+                        cpu: Micros::from_millis(200),
+                        ..report(200, 0)
+                    };
+                    s.charge(Tick(now), &p);
+                    x.absorb(Tick(now), &p, true);
+                }
+            }
+        }
+        assert!((27_000..=30_200).contains(&cpu), "{cpu}");
+    }
+
+    #[test]
+    fn no_pass_with_a_heap_walk_call_starts_while_the_stop_window_is_full() {
+        let mut s = schedule(WalkEngine::Safepoint);
+        let x = search();
+        s.stop.add(Tick(1_000), Micros::from_millis(500));
+        let refused = Next::Wait {
+            until: Tick(62_000),
+            why: Decision::StopWindow,
+        };
+        assert_eq!(next(&mut s, 2_000, &x), refused);
+        let mut r = GateRefusals::default();
+        assert_eq!(
+            s.next(Tick(3_000), &x, Millis(10), true, &mut r),
+            refused,
+            "in the ramp too"
+        );
+        assert_eq!(r.stop_window, 1);
+        let mut uncapped = Schedule::new(
+            &Tuned::of(&Config {
+                walk: WalkEngine::Safepoint,
+                ..Config::default()
+            }),
+            false,
+        );
+        uncapped.stop.add(Tick(1_000), Micros::from_millis(500));
+        assert!(matches!(next(&mut uncapped, 2_000, &x), Next::Run { .. }));
+    }
+
+    #[test]
+    fn the_window_never_blocks_a_concurrent_pass_without_roots() {
+        let mut s = schedule(WalkEngine::Concurrent);
+        s.stop.add(Tick(1_000), Micros::from_millis(900));
+        assert_eq!(next(&mut s, 2_000, &search()), Next::Run { roots: false });
+    }
+
+    #[test]
+    fn the_first_root_enumeration_of_the_safepoint_engine_is_mandatory_and_first() {
+        let mut s = schedule(WalkEngine::Safepoint);
+        let mut x = search();
+        assert_eq!(next(&mut s, 0, &x), Next::Run { roots: true });
+        let mut p = report(1, 1);
+        p.roots = RootOutcome::Truncated;
+        p.roots_took = Micros::from_millis(200);
+        s.charge(Tick(1_000), &p);
+        x.absorb(Tick(1_000), &p, false);
+        assert_eq!(next(&mut s, 2_000, &x), Next::Run { roots: false });
+        assert_eq!(next(&mut s, 5_000, &x), Next::Run { roots: true });
+        p.roots = RootOutcome::CompleteAtEnd;
+        x.absorb(Tick(5_000), &p, false);
+        assert_eq!(next(&mut s, 50_000, &x), Next::Run { roots: false });
+    }
+
+    #[test]
+    fn concurrent_roots_come_after_statics_and_threads_and_only_for_unresolved_candidates() {
+        let mut s = schedule(WalkEngine::Concurrent);
+        let mut x = search();
+        assert_eq!(next(&mut s, 0, &x), Next::Run { roots: false });
+        let mut p = report(1, 0);
+        p.statics_complete = true;
+        p.drained = true;
+        x.absorb(Tick(100), &p, true);
+        assert_eq!(next(&mut s, 1_000, &x), Next::Run { roots: false });
+        p.threads_complete = true;
+        x.absorb(Tick(1_000), &p, true);
+        assert_eq!(next(&mut s, 2_000, &x), Next::Run { roots: true });
+        s.roots.ended(Tick(1_900), Micros(1));
+        let interval = Next::Wait {
+            until: Tick(3_900),
+            why: Decision::RootInterval,
+        };
+        assert_eq!(next(&mut s, 2_000, &x), interval);
+        s.stop.add(Tick(2_000), Micros::from_millis(500));
+        assert!(matches!(
+            next(&mut s, 4_000, &x),
+            Next::Wait {
+                why: Decision::StopWindow,
+                ..
+            }
+        ));
+        x.forget(ClassId(1));
+        assert_eq!(next(&mut s, 4_000, &x), Next::Run { roots: false });
+    }
+
+    #[test]
+    fn a_stalled_concurrent_search_enumerates_roots_before_it_gives_up() {
+        let mut s = schedule(WalkEngine::Concurrent);
+        let mut x = search();
+        let mut p = report(0, 0);
+        p.new_nodes = 0;
+        for _ in 0..30 {
+            x.absorb(Tick(0), &p, true);
+        }
+        assert_eq!(next(&mut s, 10_000, &x), Next::Run { roots: true });
+        s.roots.ended(Tick(9_900), Micros(1));
+        assert_eq!(next(&mut s, 10_000, &x), Next::Run { roots: false });
+    }
+
+    #[test]
+    fn refill_zero_waits_and_never_spins() {
+        let config = Config {
+            pain_budget: Some(0.0),
+            walk: WalkEngine::Safepoint,
+            ..Config::default()
+        };
+        let mut s = Schedule::new(&Tuned::of(&config), true);
+        s.charge(Tick(0), &report(10, 0));
+        assert_eq!(
+            next(&mut s, 5, &search()),
+            Next::Wait {
+                until: Tick(4_005),
+                why: Decision::CpuDebt
+            }
+        );
+    }
+}
