@@ -62,11 +62,11 @@ fn printed(jdk: &Jdk, file: &Path, events: &str) -> String {
 /// The number in the last `name = 123` of a printout.
 fn last_number(text: &str, name: &str) -> u64 {
     let prefix = format!("{name} = ");
-    let lines = text
+    let mut lines = text
         .lines()
         .filter_map(|line| line.trim().strip_prefix(&prefix));
     lines
-        .last()
+        .next_back()
         .unwrap_or_else(|| panic!("no {name} in {text}"))
         .parse()
         .unwrap()
