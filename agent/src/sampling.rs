@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use chain_core::admission::AdmissionSet;
+use chain_core::admission::{AdmissionSet, Verdict};
 use chain_core::inline::InlineVec;
+use chain_core::input::AdmissionCounts;
 use chain_core::plan::MAX_THREADS;
 use chain_core::{Epoch, ThreadId};
 
@@ -27,6 +28,10 @@ pub struct Sampling {
     pub seen: AtomicU64,
     /// Samples that were admitted and queued.
     pub queued: AtomicU64,
+    /// Samples admitted by the urgent boost alone.
+    pub boosted: AtomicU64,
+    /// Samples that the boost would have admitted, had the table room.
+    pub backed_off: AtomicU64,
     /// Admitted samples lost because a name, a reference or a place in the queue could not be had.
     pub lost: AtomicU64,
 }
@@ -69,6 +74,24 @@ impl Sampling {
         self.boost.store(set.boost, Ordering::Relaxed);
         self.table_full.store(set.table_full, Ordering::Relaxed);
         self.enabled.store(set.enabled, Ordering::Relaxed);
+    }
+
+    /// What callbacks counted that the core reports.
+    #[must_use]
+    pub fn counts(&self) -> AdmissionCounts {
+        AdmissionCounts {
+            boost_admits: self.boosted.load(Ordering::Relaxed),
+            boost_backed_off: self.backed_off.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Counts a verdict that the core wants to know of.
+    pub fn count(&self, verdict: Verdict) {
+        match verdict {
+            Verdict::Boost(_) => self.boosted.fetch_add(1, Ordering::Relaxed),
+            Verdict::BackedOff => self.backed_off.fetch_add(1, Ordering::Relaxed),
+            _ => 0,
+        };
     }
 
     /// The admission set as a callback sees it.

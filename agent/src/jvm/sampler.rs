@@ -144,6 +144,7 @@ fn admit(
         .sampling
         .admission()
         .admit(id, weight, lottery.draw(), &mut local.carry);
+    agent.sampling.count(verdict);
     let Some(weight) = verdict.weight() else {
         return;
     };

@@ -1,6 +1,7 @@
 //! Budgets, gates, heap floor and projection.
 
 use chain_core::gate::GateRefusals as Refusals;
+use chain_core::input::ContainerReading;
 use chain_core::record::{CostBudget as Budget, OomStatus};
 use chain_core::{Epoch, Tick};
 use jfr_format::schema::Name;
@@ -51,7 +52,11 @@ pub(super) fn gate_refusals(r: &Refusals) -> GateRefusals {
     }
 }
 
-pub(super) fn heap_floor(o: &OomStatus, epoch: Epoch) -> HeapFloor {
+pub(super) fn heap_floor(
+    o: &OomStatus,
+    epoch: Epoch,
+    container: Option<ContainerReading>,
+) -> HeapFloor {
     HeapFloor {
         epoch: Some(long(epoch.0)),
         used: o.used.map(bytes),
@@ -59,8 +64,8 @@ pub(super) fn heap_floor(o: &OomStatus, epoch: Epoch) -> HeapFloor {
         max: o.max_heap.map(bytes),
         samples: int(o.samples.into()),
         rising: o.floor_rising,
-        container_used: None,
-        container_limit: None,
+        container_used: container.map(|reading| bytes(reading.used)),
+        container_limit: container.and_then(|reading| reading.max).map(bytes),
     }
 }
 

@@ -8,12 +8,14 @@ mod text;
 
 pub use chain::{CommittedChain, chain_path};
 pub use search::PassFacts;
-pub use text::{decision_name, refusal_text, state_name};
+pub use text::{decision_name, progress, refusal_text, state_name};
 
 use std::sync::Arc;
 
 use chain_core::config::WalkEngine;
+use chain_core::input::ContainerReading;
 use chain_core::record::{Record, Stamped};
+use chain_core::tuning::Tuned;
 use chain_core::{Bytes as CoreBytes, ClassId, Epoch, Micros, Millis, ThreadId, Tick, TraceId};
 use jfr_format::entity::{ClassInfo, StackInfo, ThreadInfo};
 use jfr_format::schema::{AnyEvent, Bytes, Nanos, Share};
@@ -45,6 +47,8 @@ pub trait Lookup {
     fn origin(&self, class: ClassId) -> Option<Origin>;
     /// The newest epoch.
     fn epoch(&self) -> Epoch;
+    /// The container's memory at the last reading.
+    fn container(&self) -> Option<ContainerReading>;
     /// Wall clock of an instant, ms since the epoch.
     fn epoch_millis(&self, at: Tick) -> i64;
 }
@@ -54,7 +58,7 @@ pub trait Lookup {
 pub struct Mapper<'a> {
     names: &'a Names,
     engine: WalkEngine,
-    limits: Limits,
+    tuned: Tuned,
     chains: chain::Numbers,
     last_pass: Option<PassFacts>,
     candidates: std::collections::BTreeMap<ClassId, bool>,
@@ -66,25 +70,14 @@ pub struct Mapper<'a> {
     pub chains_recorded: u64,
 }
 
-/// Configured limits that explain an abandonment.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Limits {
-    /// Time to live of a search.
-    pub ttl: Option<Millis>,
-    /// Most frontier entries (safepoint engine).
-    pub framecap: Option<u64>,
-    /// Most native bytes (concurrent engine).
-    pub memcap: Option<CoreBytes>,
-}
-
 impl<'a> Mapper<'a> {
     /// A mapper that has seen nothing.
     #[must_use]
-    pub fn new(names: &'a Names, engine: WalkEngine, limits: Limits) -> Self {
+    pub fn new(names: &'a Names, engine: WalkEngine, tuned: Tuned) -> Self {
         Self {
             names,
             engine,
-            limits,
+            tuned,
             chains: chain::Numbers::default(),
             last_pass: None,
             candidates: std::collections::BTreeMap::new(),
@@ -126,7 +119,7 @@ impl<'a> Mapper<'a> {
                 event(cost::gate_refusals(&budget.refusals).into());
             }
             Record::OomProjection(oom) => {
-                event(cost::heap_floor(oom, lookup.epoch()).into());
+                event(cost::heap_floor(oom, lookup.epoch(), lookup.container()).into());
                 event(cost::oom_projection(oom).into());
                 if oom.latched != self.latched {
                     self.latched = oom.latched;

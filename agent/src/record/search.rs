@@ -65,7 +65,6 @@ fn engine_name(engine: WalkEngine) -> Name {
 impl Mapper<'_> {
     pub(super) fn search_started(&mut self, s: &Started) -> SearchStarted {
         self.searches += 1;
-        self.last_pass = None;
         self.last_root_outcome = None;
         SearchStarted {
             search: s.search.0.into(),
@@ -157,11 +156,11 @@ impl Mapper<'_> {
             coverage: e.coverage.map(thousandths),
             partial: e.partial,
             urgent: self.latched,
-            ttl: self.limits.ttl.filter(|ttl| ttl.0 > 0).map(millis),
+            ttl: (self.tuned.ttl.0 > 0).then(|| millis(self.tuned.ttl)),
             frontier_entries: facts.map(|facts| long(facts.frontier)),
-            frontier_cap: self.limits.framecap.filter(|_| !concurrent).map(long),
+            frontier_cap: (!concurrent).then(|| long(self.tuned.framecap)),
             memory: facts.map(|facts| bytes(facts.native)),
-            memory_cap: self.limits.memcap.filter(|_| concurrent).map(bytes),
+            memory_cap: concurrent.then(|| bytes(self.tuned.memcap)),
             root_outcome: self.last_root_outcome.map(Name::of),
             stalled_passes: None,
         }

@@ -67,7 +67,8 @@ pub fn refusal_text(refusal: Refusal) -> &'static str {
 }
 
 /// `7 of 10 values, 2 of 5 folds, earliest signal in about 6 min`.
-pub(super) fn progress(candidate: &LeakCandidate) -> String {
+#[must_use]
+pub fn progress(candidate: &LeakCandidate) -> String {
     let LeakCandidate {
         values,
         values_needed,

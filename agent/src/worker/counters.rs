@@ -1,6 +1,10 @@
 //! What the worker itself counts.
 
+use std::collections::BTreeMap;
+
+use chain_core::ClassId;
 use chain_core::gate::GateRefusals;
+use chain_core::input::AdmissionCounts;
 use chain_core::record::Drops;
 
 /// Counters since the session began.
@@ -14,8 +18,10 @@ pub(super) struct Counters {
     pub(super) core: Drops,
     /// Gate refusals, from the same record.
     pub(super) refusals: GateRefusals,
+    /// What the sampling callback counted, as last handed in.
+    pub(super) admission: AdmissionCounts,
     /// A search runs.
     pub(super) searching: bool,
     /// The last periodic word on each followed class: name, state and progress.
-    pub(super) candidates: Vec<String>,
+    pub(super) candidates: BTreeMap<ClassId, String>,
 }

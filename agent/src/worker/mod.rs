@@ -2,6 +2,7 @@
 
 mod config;
 mod counters;
+mod journal;
 mod status;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use chain_core::chain::FoundChain;
 use chain_core::collector;
-use chain_core::input::{Refusal, Sample};
-use chain_core::record::{Record, Stamped};
+use chain_core::input::{ContainerReading, Refusal, Sample};
+use chain_core::record::{CandidateState, LeakCandidate, Record, Stamped};
 use chain_core::walk::ChainAlive;
-use chain_core::{Action, ClassId, Engine, Epoch, HeapWalk, Input, SampleId, ShortId, Tick};
+use chain_core::{Action, ClassId, Engine, Epoch, HeapWalk, Input, SampleId, Tick};
 
 use crate::agent::Agent;
 use crate::container::Cgroup;
@@ -25,7 +26,7 @@ use crate::jvm::env::{Jni, Weak};
 use crate::jvm::{epoch, guard, sampler, walk};
 use crate::names::Names;
 use crate::output::FileOutput;
-use crate::record::{Emission, Item, Limits, Lookup, Mapper, PassFacts};
+use crate::record::{Emission, Item, Lookup, Mapper, PassFacts};
 use crate::session::Session;
 use crate::{gc, record};
 
@@ -41,8 +42,6 @@ const STATUS_EVERY: Duration = Duration::from_secs(20);
 const MOST_ACTIONS: u32 = 10_000;
 /// Samples taken from the queue before the engine is asked again.
 const MOST_SAMPLES: usize = 4_096;
-/// Chains that can be verified again.
-const MOST_CHAINS: usize = 128;
 
 /// The thread's body. Never unwinds; the thread is detached from the JVM before it says that it has ended.
 pub fn run(agent: &'static Agent, session: Session) {
@@ -75,6 +74,7 @@ impl walk::Host for WalkHost {
 struct View<'a> {
     handles: &'a Handles<Weak>,
     epoch: Epoch,
+    container: Option<ContainerReading>,
     started_epoch_millis: i64,
 }
 
@@ -85,6 +85,10 @@ impl Lookup for View<'_> {
 
     fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    fn container(&self) -> Option<ContainerReading> {
+        self.container
     }
 
     fn epoch_millis(&self, at: Tick) -> i64 {
@@ -100,9 +104,9 @@ struct Worker {
     handles: Handles<Weak>,
     gc: GcReader,
     cgroup: Option<Cgroup>,
+    container: Option<ContainerReading>,
     walk: Box<dyn HeapWalk>,
     mapper: Mapper<'static>,
-    cached: Vec<(ShortId, Arc<FoundChain>)>,
     counters: Counters,
     epoch: Epoch,
     started_epoch_millis: i64,
@@ -112,6 +116,7 @@ struct Worker {
     last_status: Instant,
     deadline: Option<Instant>,
     emissions: Vec<Emission>,
+    journal: journal::Journal,
 }
 
 impl Worker {
@@ -119,12 +124,8 @@ impl Worker {
         let (gc, beans_error) = GcReader::open(jni);
         let facts = status::Facts::collect(agent.jvmti, &gc, &session.options, beans_error);
         let core = config::core_config(&session.options, config::machine(agent.jvmti, &gc, jni));
-        let limits = Limits {
-            ttl: core.ttl,
-            framecap: core.framecap,
-            memcap: core.memcap,
-        };
-        let mapper = Mapper::new(&agent.names, core.walk, limits);
+        let engine = Engine::new(core);
+        let mapper = Mapper::new(&agent.names, engine.config().walk, *engine.tuned());
         let walk = Box::new(walk::ConcurrentWalk::new(
             agent.vm,
             agent.jvmti,
@@ -142,13 +143,13 @@ impl Worker {
             agent,
             deadline: session.options.duration.map(|duration| now + duration),
             session,
-            engine: Engine::new(core),
+            engine,
             handles: Handles::default(),
             gc,
             cgroup: Cgroup::own(),
+            container: None,
             walk,
             mapper,
-            cached: Vec::new(),
             counters: Counters::default(),
             epoch: Epoch(0),
             started_epoch_millis,
@@ -157,6 +158,7 @@ impl Worker {
             last_flush: now,
             last_status: now,
             emissions: Vec::new(),
+            journal: journal::Journal::default(),
         }
     }
 
@@ -235,6 +237,7 @@ impl Worker {
     fn wake_up(&mut self, jni: &Jni<'_>) -> Option<Tick> {
         self.read_gc(jni);
         if let Some(reading) = self.cgroup.as_ref().and_then(Cgroup::read) {
+            self.container = Some(reading);
             self.engine.handle(self.now(), Input::Container(reading));
         }
         self.take_samples(jni);
@@ -258,6 +261,12 @@ impl Worker {
     }
 
     fn take_samples(&mut self, jni: &Jni<'_>) {
+        let counts = self.agent.sampling.counts();
+        if counts != self.counters.admission {
+            self.counters.admission = counts;
+            self.engine
+                .handle(self.now(), Input::AdmissionCounts(counts));
+        }
         for _ in 0..MOST_SAMPLES {
             let Some(sample) = sampler::take(self.agent) else {
                 break;
@@ -309,6 +318,8 @@ impl Worker {
                     self.engine.handle(self.now(), Input::Swept { dead });
                 }
                 Action::RunPass(plan) => {
+                    // A search's start comes before its first pass.
+                    self.collect_records();
                     let report = self.walk.run_pass(&plan);
                     self.counters.passes += 1;
                     self.mapper.pass_reported(PassFacts::from(&report));
@@ -343,16 +354,27 @@ impl Worker {
     }
 
     fn reverify(&mut self) -> Vec<ChainAlive> {
-        let Self { cached, walk, .. } = self;
-        let alive: Vec<ChainAlive> = cached
-            .iter()
-            .map(|(signature, found)| ChainAlive {
-                signature: *signature,
-                alive: walk.reverify(found),
-            })
-            .collect();
-        cached.retain(|(signature, _)| alive.iter().any(|a| a.signature == *signature && a.alive));
-        alive
+        let cached: Vec<Arc<FoundChain>> = self.engine.cached_chains().cloned().collect();
+        let verify = |found: &Arc<FoundChain>| ChainAlive {
+            signature: found.signature,
+            alive: self.walk.reverify(found),
+        };
+        cached.iter().map(verify).collect()
+    }
+
+    /// Takes the engine's journal over, as events of many lines each.
+    fn collect_journal(&mut self) {
+        let lines = self.engine.drain_journal();
+        if self.session.file.is_none() {
+            return;
+        }
+        let at = self.now();
+        for event in self.journal.events(lines, at) {
+            self.emissions.push(Emission {
+                at,
+                what: Item::Event(Box::new(event.into())),
+            });
+        }
     }
 
     /// Takes the engine's records over, as events.
@@ -361,17 +383,11 @@ impl Worker {
         for stamped in &records {
             match &stamped.record {
                 Record::Admission(set) => self.agent.sampling.publish(set),
-                Record::ChainCommitted(committed) => {
-                    let signature = committed.found.signature;
-                    self.cached.retain(|(known, _)| *known != signature);
-                    if self.cached.len() < MOST_CHAINS {
-                        self.cached.push((signature, Arc::clone(&committed.found)));
-                    }
-                }
                 Record::CostBudget(budget) => {
                     self.counters.core = budget.drops;
                     self.counters.refusals = budget.refusals;
                 }
+                Record::LeakCandidate(candidate) => self.note_candidate(candidate),
                 Record::SearchStarted(_) => self.counters.searching = true,
                 Record::SearchEnded(_) | Record::SearchAbandoned(_) => {
                     self.counters.searching = false
@@ -381,6 +397,7 @@ impl Worker {
             let view = View {
                 handles: &self.handles,
                 epoch: self.epoch,
+                container: self.container,
                 started_epoch_millis: self.started_epoch_millis,
             };
             self.mapper.map(stamped, &view, &mut self.emissions);
@@ -401,8 +418,25 @@ impl Worker {
         }
     }
 
+    /// Keeps the last word on a class for status answers.
+    fn note_candidate(&mut self, candidate: &LeakCandidate) {
+        if candidate.state == CandidateState::Gone {
+            self.counters.candidates.remove(&candidate.class);
+            return;
+        }
+        let name = self.agent.names.classes.name(candidate.class);
+        let text = format!(
+            "{}: {}, {}",
+            name.as_deref().unwrap_or("unknown"),
+            record::state_name(candidate.state),
+            record::progress(candidate)
+        );
+        self.counters.candidates.insert(candidate.class, text);
+    }
+
     fn write(&mut self, jni: &Jni<'_>) {
         self.collect_records();
+        self.collect_journal();
         self.tell_notices();
         for weak in self.agent.names.threads.take_forgotten() {
             jni.delete_weak(weak);
@@ -491,6 +525,7 @@ impl Worker {
             }
         }
         self.collect_records();
+        self.collect_journal();
         self.emit_status("stopped", "info", "The agent has stopped");
         self.put_out(false);
         self.release(jni);

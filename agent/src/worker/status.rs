@@ -191,7 +191,7 @@ impl Worker {
             samples_rejected: long(seen.saturating_sub(queued).saturating_sub(lost)),
             queue_dropped: long(lost),
             table_entries: long(self.handles.len() as u64),
-            table_capacity: long(self.table_capacity()),
+            table_capacity: long(self.engine.tuned().table_max),
             table_dropped: long(drops.samples),
             reservoir_dropped: long(drops.reservoir),
             classes_dropped: long(drops.classes),
@@ -210,15 +210,6 @@ impl Worker {
             urgent_no_candidate: long(drops.urgent_no_candidate),
             native_memory: None,
         }
-    }
-
-    fn table_capacity(&self) -> u64 {
-        let config = self.engine.config();
-        let interval = config.interval.map_or(524_287, |bytes| bytes.0).max(1);
-        config
-            .machine
-            .max_heap
-            .map_or(262_144, |heap| (heap.0 / interval).min(262_144))
     }
 
     /// The answer to a status question: one fact a line.
@@ -266,7 +257,7 @@ impl Worker {
             status.chains_dropped,
             status.records_dropped
         );
-        for candidate in &self.counters.candidates {
+        for candidate in self.counters.candidates.values() {
             let _ = writeln!(text, "class {candidate}");
         }
         text
