@@ -4,12 +4,13 @@ use clap::ValueEnum;
 
 use super::Exit;
 use super::common::{Inputs, Output};
-use crate::report::{json, markdown, text};
+use crate::report::{html, json, markdown, text};
 
 /// Tell what leaks, who allocates it and what holds it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     jfr-chains report leak.jfr\n  \
+    jfr-chains report --format html -o leak.html leak.jfr\n  \
     jfr-chains report --format markdown -o ticket.md leak.jfr\n  \
     jfr-chains report --format json pod-*.jfr | jq '.chains[0]'\n\n\
     Exit codes: 0 a report was written, 2 an input could not be read, 3 nothing in the inputs\n\
@@ -34,6 +35,8 @@ enum Format {
     Markdown,
     /// For scripts: schema jfr-chains/report/1.
     Json,
+    /// For a browser: one file that loads nothing.
+    Html,
 }
 
 /// Runs the command.
@@ -46,6 +49,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Format::Text => text::write(&report, out),
         Format::Markdown => markdown::write(&report, out),
         Format::Json => json::write(&report, out),
+        Format::Html => html::write(&report, out),
     })?;
     Ok(if !read.complete {
         Exit::Usage

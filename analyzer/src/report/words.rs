@@ -354,7 +354,8 @@ pub fn agent(report: &Report) -> Vec<(&'static str, String)> {
         out.push(("State", format!("{state}{version}")));
     }
     if let Some(configuration) = agent.configuration.as_ref().filter(|c| !c.is_empty()) {
-        out.push(("Options", configuration.clone()));
+        // A blank after each comma, so that lines can break there.
+        out.push(("Options", configuration.replace(',', ", ")));
     }
     for degradation in &agent.degradations {
         out.push(("Limits", degradation.clone()));
