@@ -27,7 +27,11 @@ fn counted_by_text(path: &Path) -> usize {
     if text.contains("[PSYoungGen") {
         return count("[PSYoungGen:");
     }
-    count("[ParNew") + count("[DefNew") + count("[GC pause") + count("[Full GC")
+    let cycles = text
+        .lines()
+        .filter(|l| l.contains(": [CMS-concurrent-reset: ") && !l.contains("[ParNew"))
+        .count();
+    cycles + count("[ParNew") + count("[DefNew") + count("[GC pause") + count("[Full GC")
 }
 
 /// Entries of the corpus that are cut off or start before their file does.

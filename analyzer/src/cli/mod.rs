@@ -5,6 +5,7 @@ mod check;
 mod common;
 mod diff;
 mod events;
+mod gc;
 mod report;
 mod summary;
 
@@ -61,6 +62,7 @@ enum Command {
     Diff(diff::Args),
     Summary(summary::Args),
     Events(events::Args),
+    Gc(gc::Args),
 }
 
 /// Runs the command line `args`, the program's name first.
@@ -93,6 +95,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Check(args) => check::run(&args),
         Command::Baseline(args) => baseline::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Gc(args) => gc::run(&args),
     };
     result.unwrap_or_else(|error| {
         if common::is_broken_pipe(&error) {

@@ -54,6 +54,8 @@ impl Problem {
 pub struct Diagnostic {
     /// What is wrong.
     pub problem: Problem,
+    /// Which input, from 0.
+    pub input: usize,
     /// Line, from 1; zero when the input has no lines.
     pub line: u64,
     /// The particulars.
@@ -72,6 +74,7 @@ impl fmt::Display for Diagnostic {
 /// Diagnostics of one input: the first of each kind in full, the rest counted.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
+    input: usize,
     kept: Vec<Diagnostic>,
     dropped: u64,
 }
@@ -82,15 +85,27 @@ impl Diagnostics {
 
     /// Records a problem.
     pub fn add(&mut self, problem: Problem, line: u64, text: impl Into<String>) {
-        if self.kept.iter().filter(|d| d.problem == problem).count() < Self::PER_PROBLEM {
+        if self
+            .kept
+            .iter()
+            .filter(|d| d.problem == problem && d.input == self.input)
+            .count()
+            < Self::PER_PROBLEM
+        {
             self.kept.push(Diagnostic {
                 problem,
+                input: self.input,
                 line,
                 text: text.into(),
             });
         } else {
             self.dropped += 1;
         }
+    }
+
+    /// What follows is about input `input`.
+    pub fn of_input(&mut self, input: usize) {
+        self.input = input;
     }
 
     /// Those kept, in order.

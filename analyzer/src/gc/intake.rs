@@ -4,142 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::diag::{Diagnostics, Problem};
-use super::num;
+pub use super::facts::{Facts, Flags, Totals};
 use super::record::{AgeTable, Cause, Collection, Collector, Kind, ThresholdScope};
-use super::rules::{cause, promoted};
+use super::rules::{cause, desired, promoted};
 
 /// Records kept per JVM; beyond it routine ones are thinned. About 24 MiB.
 const KEEP: usize = 24_000;
 /// Time may step back this much between entries: they are stamped at their start, but end nested.
 const STEP_BACK_NS: u64 = 1_000_000_000;
-
-/// Flags of the young generation, where the input carries them.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Flags {
-    /// `SurvivorRatio`.
-    pub survivor_ratio: Option<u64>,
-    /// `TargetSurvivorRatio`, in percent.
-    pub target_survivor_ratio: Option<u64>,
-    /// `MaxTenuringThreshold`.
-    pub max_tenuring: Option<u64>,
-    /// `NewSize`, in bytes.
-    pub new_size: Option<u64>,
-    /// `MaxNewSize`, in bytes.
-    pub max_new_size: Option<u64>,
-    /// `AlwaysPreTouch`.
-    pub pretouch: Option<bool>,
-    /// `UseAdaptiveSizePolicy`.
-    pub adaptive: Option<bool>,
-    /// `AlwaysTenure`.
-    pub always_tenure: Option<bool>,
-    /// `NeverTenure`.
-    pub never_tenure: Option<bool>,
-}
-
-impl Flags {
-    /// Reads `-XX:Name=value`, `-XX:+Name` or `-XX:-Name`; others are passed over.
-    pub fn read(&mut self, flag: &[u8]) {
-        let Some(flag) = num::after(flag, b"-XX:") else {
-            return;
-        };
-        if let Some((sign @ (b'+' | b'-'), name)) = flag.split_first() {
-            self.set_bool(&String::from_utf8_lossy(name), *sign == b'+');
-        } else if let Some(eq) = memchr::memchr(b'=', flag)
-            && let (name, Some(value)) = (flag.get(..eq).unwrap_or_default(), flag.get(eq + 1..))
-            && let Some((value, _, _)) = num::size(value)
-        {
-            self.set(&String::from_utf8_lossy(name), value);
-        }
-    }
-
-    /// Sets a numeric flag by name.
-    pub fn set(&mut self, name: &str, value: u64) {
-        match name {
-            "SurvivorRatio" => self.survivor_ratio = Some(value),
-            "TargetSurvivorRatio" => self.target_survivor_ratio = Some(value),
-            "MaxTenuringThreshold" => self.max_tenuring = Some(value),
-            "NewSize" => self.new_size = Some(value),
-            "MaxNewSize" => self.max_new_size = Some(value),
-            _ => {}
-        }
-    }
-
-    /// Sets a switch by name.
-    pub fn set_bool(&mut self, name: &str, on: bool) {
-        match name {
-            "AlwaysPreTouch" => self.pretouch = Some(on),
-            "UseAdaptiveSizePolicy" => self.adaptive = Some(on),
-            "AlwaysTenure" => self.always_tenure = Some(on),
-            "NeverTenure" => self.never_tenure = Some(on),
-            _ => {}
-        }
-    }
-}
-
-/// What is known about one JVM run besides its collections.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Facts {
-    /// Its collector.
-    pub collector: Collector,
-    /// Version as printed.
-    pub version: Option<String>,
-    /// G1 region size, in bytes.
-    pub region_bytes: Option<u64>,
-    /// Whether the heap is touched at start.
-    pub pretouch: Option<bool>,
-    /// Flags.
-    pub flags: Flags,
-    /// Age rows or tables were seen.
-    pub saw_ages: bool,
-    /// Desired survivor sizes were seen.
-    pub saw_desired: bool,
-    /// G1's old allocation statistics were seen.
-    pub saw_plab: bool,
-    /// From a recording, not a log.
-    pub recording: bool,
-    /// The recording holds leak candidates of the agent.
-    pub leak_candidates: u64,
-}
-
-impl Default for Facts {
-    fn default() -> Self {
-        Self {
-            collector: Collector::Unknown,
-            version: None,
-            region_bytes: None,
-            pretouch: None,
-            flags: Flags::default(),
-            saw_ages: false,
-            saw_desired: false,
-            saw_plab: false,
-            recording: false,
-            leak_candidates: 0,
-        }
-    }
-}
-
-/// Counts over all collections of a JVM, thinned or not.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Young collections.
-    pub young: u64,
-    /// Collections of the whole heap.
-    pub full: u64,
-    /// Concurrent cycles.
-    pub cycles: u64,
-    /// Young collections whose threshold is known.
-    pub with_threshold: u64,
-    /// Of those, with threshold 1 or 2 below its maximum.
-    pub low_threshold: u64,
-    /// Bytes those promoted.
-    pub low_promoted: u64,
-    /// Bytes of young space all young collections started from, where known.
-    pub young_before: u64,
-    /// Bytes promoted where computable.
-    pub promoted: u64,
-    /// Records dropped by thinning.
-    pub thinned: u64,
-}
 
 /// One JVM run.
 #[derive(Debug, Clone, Default)]
@@ -175,12 +47,67 @@ pub struct Intake {
     pub diagnostics: Diagnostics,
     by_pid: BTreeMap<u64, usize>,
     current: usize,
+    input: usize,
+    recording: bool,
+    stem: String,
+    boundary: Option<Boundary>,
+}
+
+/// A new input begins: whether its first collection goes on with the last JVM is to be shown.
+#[derive(Debug, Clone, Copy)]
+struct Boundary {
+    /// Both inputs are logs, or both are recordings.
+    same_form: bool,
+    /// Their names differ in the rotation number only.
+    same_stem: bool,
 }
 
 impl Intake {
     /// Facts about the JVM whose lines are being read.
     pub fn facts(&mut self) -> &mut Facts {
         &mut self.jvm().facts
+    }
+
+    /// The next input begins. Rolled files of one JVM go on where the last one ended; others start anew.
+    pub fn begin_input(&mut self, input: usize, name: &str, recording: bool) {
+        let stem = name
+            .trim_end_matches(".current")
+            .trim_end_matches(".gz")
+            .trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+            .to_owned();
+        if !self.jvms.is_empty() {
+            self.boundary = Some(Boundary {
+                same_form: recording == self.recording,
+                same_stem: stem == self.stem,
+            });
+        }
+        self.input = input;
+        self.recording = recording;
+        self.stem = stem;
+        self.by_pid.clear();
+        self.diagnostics.of_input(input);
+        if self.boundary.is_some_and(|b| !b.same_form) {
+            self.boundary = None;
+            self.next_jvm_quietly();
+        }
+    }
+
+    /// The collections of one JVM in a recording follow; `started` is when that JVM started.
+    pub fn recording_run(&mut self, started: Option<i64>) {
+        if self.boundary.take().is_none() {
+            return;
+        }
+        let last = &self.jvm().last;
+        let before = last
+            .wall
+            .zip(last.uptime)
+            .and_then(|(wall, up)| Some(wall - i64::try_from(up).ok()?));
+        let same = before
+            .zip(started)
+            .is_some_and(|(a, b)| a.abs_diff(b) < 2 * STEP_BACK_NS);
+        if last.seen && !same {
+            self.next_jvm_quietly();
+        }
     }
 
     /// Reports a problem.
@@ -209,6 +136,11 @@ impl Intake {
         jvm.last.ages = Some(AgeTable::default());
     }
 
+    /// The collections of another JVM follow (recordings joined into one file).
+    pub fn next_run(&mut self) {
+        self.next_jvm(0, "another process in the recording");
+    }
+
     /// A JDK 7/8 log header; rolled files repeat it.
     pub fn header(&mut self, version: String) {
         let jvm = self.jvm();
@@ -216,17 +148,21 @@ impl Intake {
         jvm.last.header = true;
     }
 
-    fn next_jvm(&mut self, line: u64, why: &str) {
-        let facts = self.jvm().facts.clone();
-        self.jvms.push(Jvm {
-            facts: Facts {
-                flags: facts.flags,
-                version: facts.version,
-                ..Facts::default()
-            },
-            ..Jvm::default()
-        });
+    fn next_jvm_quietly(&mut self) {
+        self.jvms.push(Jvm::default());
         self.current = self.jvms.len() - 1;
+    }
+
+    fn next_jvm(&mut self, line: u64, why: &str) {
+        // A header printed before the first collection of the new run is already in the facts.
+        let header = self.jvm().last.header;
+        let facts = self.jvm().facts.clone();
+        self.next_jvm_quietly();
+        if header {
+            let jvm = self.jvm();
+            jvm.facts.flags = facts.flags;
+            jvm.facts.version = facts.version;
+        }
         self.diagnostics.add(
             Problem::SeveralJvms,
             line,
@@ -239,7 +175,10 @@ impl Intake {
         if let Some(pid) = pid {
             self.switch(pid, r.line);
         }
-        self.tell_apart(&r);
+        r.input = self.input;
+        if self.goes_on(&r) == Continuation::Duplicate {
+            return;
+        }
         let jvm = self.jvm();
         if jvm.facts.collector == Collector::Unknown {
             jvm.facts.collector = r.collector;
@@ -275,6 +214,53 @@ impl Intake {
         }
         self.jvm();
         self.by_pid.insert(pid, self.current);
+    }
+
+    /// Decides at the start of an input, then inside it, whether `r` goes on with the current JVM.
+    fn goes_on(&mut self, r: &Collection) -> Continuation {
+        let overlaps = self.recording && self.jvm().same_start(r) == Some(true);
+        let repeated = overlaps
+            && r.gc_id
+                .zip(self.jvm().last.max_id)
+                .is_some_and(|(now, max)| now <= max)
+            && self
+                .jvm()
+                .collections
+                .iter()
+                .any(|c| c.gc_id == r.gc_id && c.input != r.input);
+        if repeated {
+            // Two recordings of one JVM may overlap.
+            self.boundary = None;
+            return Continuation::Duplicate;
+        }
+        let Some(boundary) = self.boundary.take() else {
+            self.tell_apart(r);
+            return Continuation::New;
+        };
+        let jvm = self.jvm();
+        let last = &jvm.last;
+        if !last.seen {
+            return Continuation::New;
+        }
+        let same_collector =
+            jvm.facts.collector == r.collector || r.collector == Collector::Unknown;
+        let next_number = r
+            .gc_id
+            .zip(last.max_id)
+            .map(|(now, max)| now > max && now - max <= 2);
+        let later =
+            r.at.uptime
+                .zip(last.uptime)
+                .is_none_or(|(now, then)| now.0 >= then);
+        let shown = match (jvm.same_start(r), next_number) {
+            (Some(same), _) => same,
+            (None, Some(next)) => next && boundary.same_stem,
+            (None, None) => boundary.same_stem && r.at.uptime.is_some(),
+        };
+        if !(same_collector && later && shown) {
+            self.next_jvm_quietly();
+        }
+        Continuation::New
     }
 
     /// Starts another JVM when `r` cannot belong to the current one, or reports a jumped clock.
@@ -320,11 +306,28 @@ impl Intake {
     }
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Continuation {
+    New,
+    Duplicate,
+}
+
 impl Jvm {
+    /// Whether `r` comes from a JVM started at the same moment; `None` without both clocks.
+    fn same_start(&self, r: &Collection) -> Option<bool> {
+        let last = &self.last;
+        let started =
+            |wall: Option<i64>, uptime: Option<u64>| Some(wall? - i64::try_from(uptime?).ok()?);
+        let before = started(last.wall, last.uptime)?;
+        let now = started(r.at.wall, r.at.uptime.map(|u| u.0))?;
+        Some(before.abs_diff(now) < 2 * STEP_BACK_NS)
+    }
+
     /// Works out what depends on the previous collection; returns what shows that some are missing.
     fn fill(&mut self, r: &mut Collection) -> Option<Gap> {
         let first_of_run = !self.last.seen && r.gc_id == Some(0);
         let missing = self.missing(r);
+        r.after_gap = missing.is_some();
         if missing.is_some() || !self.last.seen && !first_of_run {
             self.last.threshold_printed = None;
             self.last.threshold_used = None;
@@ -358,9 +361,44 @@ impl Jvm {
                 .max_tenuring
                 .and_then(|m| u8::try_from(m).ok())
         });
+        self.infer_survivor_space(r);
         r.promoted = promoted::of(r);
         r.cause = cause::of(r);
+        if r.collector.printed_threshold_is_for() == ThresholdScope::NextGc {
+            r.threshold_next = r.threshold_printed;
+        }
+        if missing.is_none()
+            && let Some(previous) = self
+                .collections
+                .iter_mut()
+                .rev()
+                .find(|p| p.kind.is_young())
+            && previous.threshold_next.is_none()
+        {
+            previous.threshold_next = r.threshold_used;
+        }
         missing
+    }
+
+    /// JDK 7/8 and ParNew print no survivor capacity: the desired size stands for it, when some
+    /// `SurvivorRatio` cuts exactly that out of the young generation.
+    fn infer_survivor_space(&self, r: &mut Collection) {
+        if r.survivor_cap.is_some() || !matches!(r.collector, Collector::Serial | Collector::ParNew)
+        {
+            return;
+        }
+        let target = self
+            .facts
+            .flags
+            .target_survivor_ratio
+            .unwrap_or(desired::DEFAULT_TARGET_SURVIVOR_RATIO);
+        let survivor = r.desired.and_then(|d| desired::survivor_of(d, target));
+        if let (Some(survivor), Some(cap)) = (survivor, r.young.and_then(|y| y.cap))
+            && desired::ratio_of(cap.saturating_add(survivor), survivor).is_some()
+        {
+            r.survivor_cap = Some(survivor);
+            r.young_total = Some(cap.saturating_add(survivor));
+        }
     }
 
     /// Whether collections are missing between the last record and `r`, by numbers or by survivors.
@@ -440,10 +478,13 @@ impl Jvm {
         }
         let bytes = r.promoted.bytes().unwrap_or(0);
         t.promoted = t.promoted.saturating_add(bytes);
-        t.young_before = t.young_before.saturating_add(
-            r.young
-                .map_or_else(|| r.young_capacity().unwrap_or(0), |y| y.before),
-        );
+        // Without a size of young space, what the collection freed is the least it started from.
+        let started_from = r
+            .young
+            .map(|y| y.before)
+            .or_else(|| r.young_capacity())
+            .or_else(|| r.heap.map(|h| h.before.saturating_sub(h.after)));
+        t.young_before = t.young_before.saturating_add(started_from.unwrap_or(0));
         if let Some(threshold) = r.threshold_used {
             t.with_threshold += 1;
             if (1..=2).contains(&threshold) && r.max_threshold.is_none_or(|m| m > 2) {
@@ -499,6 +540,7 @@ fn initial_threshold(r: &Collection) -> Option<u8> {
     match r.collector {
         // InitialTenuringThreshold is 7.
         Collector::Parallel => Some(r.max_threshold?.min(7)),
-        _ => r.max_threshold,
+        Collector::Serial | Collector::ParNew => r.max_threshold,
+        _ => None,
     }
 }

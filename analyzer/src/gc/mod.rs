@@ -4,10 +4,15 @@
 //! JVMs apart and adds what depends on the previous collection; [`rules`] is the arithmetic;
 //! `findings` judges; `out` renders. Source of every rule: the gc-promotion specification.
 
+pub mod analysis;
 pub mod diag;
 pub mod dialect;
+pub mod facts;
+pub mod findings;
 pub mod intake;
+pub mod jfr;
 pub mod lines;
 pub mod num;
+pub mod out;
 pub mod record;
 pub mod rules;

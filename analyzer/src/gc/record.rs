@@ -403,8 +403,12 @@ impl Cause {
 pub struct Collection {
     /// Number the JVM gave it.
     pub gc_id: Option<u64>,
+    /// Which input it was read from, from 0.
+    pub input: usize,
     /// Line it starts on, from 1; zero in recordings.
     pub line: u64,
+    /// Collections are missing before it: it cannot be compared with the one before.
+    pub after_gap: bool,
     /// When it started.
     pub at: Stamp,
     /// Who collected.
@@ -419,6 +423,8 @@ pub struct Collection {
     pub threshold_used: Option<u8>,
     /// Threshold printed with it.
     pub threshold_printed: Option<u8>,
+    /// Threshold the next collection works with.
+    pub threshold_next: Option<u8>,
     /// `MaxTenuringThreshold` as printed.
     pub max_threshold: Option<u8>,
     /// Survivors by age after it.
@@ -431,6 +437,8 @@ pub struct Collection {
     pub desired: Option<u64>,
     /// Young generation; capacity is eden and one survivor space.
     pub young: Option<Change>,
+    /// Eden and all survivor spaces, or G1's young target, where the input carries it.
+    pub young_total: Option<u64>,
     /// Capacity of one survivor space, in bytes.
     pub survivor_cap: Option<u64>,
     /// Survivor space before and after, where the input separates it from eden.
@@ -480,7 +488,9 @@ impl Collection {
     pub fn new(collector: Collector, kind: Kind) -> Self {
         Self {
             gc_id: None,
+            input: 0,
             line: 0,
+            after_gap: false,
             at: Stamp::default(),
             collector,
             kind,
@@ -488,12 +498,14 @@ impl Collection {
             gc_cause: None,
             threshold_used: None,
             threshold_printed: None,
+            threshold_next: None,
             max_threshold: None,
             ages: None,
             ages_before: None,
             threshold_before: None,
             desired: None,
             young: None,
+            young_total: None,
             survivor_cap: None,
             survivor: None,
             old: None,
@@ -591,7 +603,7 @@ impl Collection {
 
     /// Size of the young generation as the collector plans it: for G1 the target, otherwise its capacity.
     pub fn young_capacity(&self) -> Option<u64> {
-        if let Some(cap) = self.young.and_then(|y| y.cap) {
+        if let Some(cap) = self.young.and_then(|y| y.cap).or(self.young_total) {
             return Some(cap);
         }
         let bytes = self.region_bytes?;

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use jfr_chains_analyzer::gc::analysis::{Analysis, Builder};
 use jfr_chains_analyzer::gc::{intake::Intake, lines};
+use jfr_chains_analyzer::input::Input;
 
 /// A folder of the shared data, or `None` after saying by name what is skipped.
 pub fn shared(folder: &str) -> Option<PathBuf> {
@@ -25,4 +27,21 @@ pub fn read_log(path: &Path) -> Intake {
     let file = std::fs::File::open(path).unwrap();
     lines::read(std::io::BufReader::new(file), &mut intake, &mut |_| {}).unwrap();
     intake
+}
+
+/// Analyses one file.
+pub fn analyse(path: &Path) -> Analysis {
+    let mut builder = Builder::default();
+    builder
+        .add(Input::open(path).unwrap(), &mut |_| {})
+        .unwrap();
+    builder.finish()
+}
+
+/// Analyses a log given as text.
+pub fn analyse_text(log: &str) -> Analysis {
+    let mut builder = Builder::default();
+    let input = Input::from_bytes("test.log".into(), log.as_bytes().to_vec()).unwrap();
+    builder.add(input, &mut |_| {}).unwrap();
+    builder.finish()
 }

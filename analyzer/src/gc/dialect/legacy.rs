@@ -7,7 +7,7 @@ use super::{AgeRows, LineParser, age_row, desired, g1_8, parallel_8, serial_cms_
 use crate::gc::diag::Problem;
 use crate::gc::intake::Intake;
 use crate::gc::num;
-use crate::gc::record::{Collection, Collector, Kind, Nanos, Stamp};
+use crate::gc::record::{Collection, Collector, Kind, Nanos, Promoted, Stamp, Why};
 
 /// Longest entry kept, in bytes; TLAB printing can interleave tens of kilobytes.
 const MAX_ENTRY: usize = 256 * 1024;
@@ -67,6 +67,12 @@ fn nested_start(line: &[u8]) -> Option<usize> {
     rest.starts_with(b"[GC").then_some(from + bracket)
 }
 
+/// The last line of a concurrent CMS cycle, on a line of its own.
+fn cycle_end(line: &[u8]) -> Option<Stamp> {
+    let (at, rest) = stamp(line)?;
+    rest.starts_with(b"[CMS-concurrent-reset: ").then_some(at)
+}
+
 #[derive(Debug, Default)]
 struct Entry {
     at: Stamp,
@@ -90,6 +96,15 @@ impl LineParser for Legacy {
     fn line(&mut self, line: &[u8], n: u64, out: &mut Intake) {
         if header(line, out) {
             self.abandon(out);
+            return;
+        }
+        if let Some(at) = cycle_end(line) {
+            let mut record = Collection::new(Collector::ParNew, Kind::ConcurrentOld);
+            record.at = at;
+            record.line = n;
+            record.title = Some("CMS concurrent cycle".into());
+            record.promoted = Promoted::NotComputable(Why::OldCollected);
+            out.collection(record, None);
             return;
         }
         if let Some(at) = nested_start(line) {

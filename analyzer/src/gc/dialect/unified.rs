@@ -550,7 +550,7 @@ fn space(rest: &[u8], r: &mut Collection, out: &mut Intake) {
         if num::after(rest, b"To-space exhausted").is_some() {
             r.evacuation_failed = true;
         } else if rest.starts_with(b"Promotion failed") || rest.starts_with(b"promotion failed") {
-            r.promotion_failed = true;
+            note_promotion_failed(r);
         } else if let Some(t) = num::after(rest, b"New tenuring threshold ")
             && let Some((t, _)) = num::digits(t)
         {
@@ -618,9 +618,14 @@ fn space(rest: &[u8], r: &mut Collection, out: &mut Intake) {
                 }
             }
         }
-        _ if label.starts_with(b"Promotion failed") => r.promotion_failed = true,
+        _ if label.starts_with(b"Promotion failed") => note_promotion_failed(r),
         _ => {}
     }
+}
+
+/// Shenandoah prints the words for single objects that simply stay young.
+fn note_promotion_failed(r: &mut Collection) {
+    r.promotion_failed |= r.collector != Collector::Shenandoah;
 }
 
 /// `60->0(52)`.

@@ -70,7 +70,11 @@ fn g1(r: &Collection) -> Promoted {
     Promoted::NotComputable(Why::NoOldSize)
 }
 
-/// Whether the promoted bytes of `r` are too few to speak of: rounding, or less than a ten-thousandth of
+/// Less than this part of the young generation is no promotion to speak of: a few objects always find a
+/// survivor buffer full. Observed: 8 KiB per collection beside overflows of megabytes.
+const NEGLIGIBLE_PARTS: u64 = 2000;
+
+/// Whether the promoted bytes of `r` are too few to speak of: rounding, or less than a two-thousandth of
 /// the young generation.
 pub fn negligible(r: &Collection) -> Option<bool> {
     let floor = match r.promoted {
@@ -79,7 +83,7 @@ pub fn negligible(r: &Collection) -> Option<bool> {
         Promoted::AtMost(_) => 0,
         Promoted::NotComputable(_) => return None,
     };
-    let share = r.young_capacity().unwrap_or(0) / 10_000;
+    let share = r.young_capacity().unwrap_or(0) / NEGLIGIBLE_PARTS;
     let floor = u64::try_from(floor).unwrap_or(0).max(share);
     Some(r.promoted.bytes().unwrap_or(0) <= floor)
 }

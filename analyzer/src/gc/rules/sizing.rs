@@ -149,22 +149,28 @@ pub fn layout(r: &Collection, ratio: Option<u64>, target: Option<u64>) -> Option
             let region = r.region_bytes?;
             let survivor = desired_regions(r, target, region)?;
             let ratio = ratio.unwrap_or(desired::DEFAULT_SURVIVOR_RATIO);
-            let regions = young_regions(r).unwrap_or(survivor.saturating_mul(ratio));
+            let bytes = r.young_total.unwrap_or_else(|| {
+                young_regions(r)
+                    .unwrap_or(survivor.saturating_mul(ratio))
+                    .saturating_mul(region)
+            });
             Some(Young {
                 collector: r.collector,
-                bytes: regions.saturating_mul(region),
+                bytes,
                 ratio,
                 target,
                 region,
             })
         }
         Collector::Serial | Collector::ParNew | Collector::Parallel => {
-            let cap = r.young?.cap?;
             let survivor = r.survivor_cap.or_else(|| match r.collector {
                 Collector::Parallel => r.desired,
                 _ => desired::survivor_of(r.desired?, target),
             })?;
-            let bytes = cap.saturating_add(survivor);
+            let bytes = match r.young_total {
+                Some(total) => total,
+                None => r.young?.cap?.saturating_add(survivor),
+            };
             let ratio = ratio
                 .or_else(|| desired::ratio_of(bytes, survivor))
                 .unwrap_or_else(|| (bytes / survivor.max(1)).saturating_sub(2).max(1));
