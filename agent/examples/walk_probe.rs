@@ -2,7 +2,10 @@
 //! for the instances of given classes until each has a chain with enough instances.
 //!
 //! `walk_probe JAVA_HOME CLASSPATH MAIN CLASS[,CLASS...] [--instances N] [--seconds N] [--edges N] [--memory BYTES]
-//! [--args A,B] [-- JVM OPTIONS]` prints one line per chain, best first, and a summary line.
+//! [--abort MICROS] [--args A,B] [-- JVM OPTIONS]` prints one JSON object, with chains as `jfr-chains report --format
+//! json` has them, best first, and what the last search cost. Exits 0 when every class has a chain with that many
+//! instances before the time is over, else 1. With `--abort` a first search is cut that long after its start, over and
+//! over, until the time is over.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,10 +17,10 @@
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use chain_core::chain::{Chain, EdgeKind, FoundChain};
+use chain_core::chain::{FoundChain, Hop, RootKind, Strength};
 use chain_core::inline::InlineVec;
 use chain_core::plan::{Deadlines, Target};
 use chain_core::{Bytes, ClassId, HeapWalk as _, Micros, PassPlan, SearchId};
@@ -27,6 +30,7 @@ use jfr_chains_agent::jvm::env::raw_jni::{
 use jfr_chains_agent::jvm::env::raw_jvmti::jvmtiCapabilities;
 use jfr_chains_agent::jvm::env::{Jni, Value, Vm};
 use jfr_chains_agent::jvm::walk::{ConcurrentWalk, Host};
+use serde_json::{Value as Json, json};
 
 struct Request {
     java_home: String,
@@ -37,6 +41,7 @@ struct Request {
     limit: Duration,
     edges: u64,
     memory: u64,
+    abort: Option<Duration>,
     args: Vec<String>,
     jvm: Vec<String>,
 }
@@ -52,6 +57,7 @@ fn main() {
             limit: request.limit,
             edges: request.edges,
             memory: request.memory,
+            abort: request.abort,
         };
         std::thread::spawn(move || {
             let code = vm
@@ -77,6 +83,7 @@ fn parse(args: Vec<String>) -> Request {
         limit: Duration::from_secs(30),
         edges: 100_000,
         memory: 64 << 20,
+        abort: None,
         args: Vec::new(),
         jvm: Vec::new(),
     };
@@ -93,6 +100,7 @@ fn parse(args: Vec<String>) -> Request {
             "--seconds" => request.limit = Duration::from_secs(value.parse().unwrap()),
             "--edges" => request.edges = value.parse().unwrap(),
             "--memory" => request.memory = value.parse().unwrap(),
+            "--abort" => request.abort = Some(Duration::from_micros(value.parse().unwrap())),
             "--args" => request.args = value.split(',').map(str::to_owned).collect(),
             other => panic!("unknown option {other}"),
         }
@@ -205,6 +213,7 @@ struct Walk {
     limit: Duration,
     edges: u64,
     memory: u64,
+    abort: Option<Duration>,
 }
 
 static ABORT: AtomicBool = AtomicBool::new(false);
@@ -220,31 +229,45 @@ impl Walk {
         let signatures = self.candidates.iter().map(|n| signature(n)).collect();
         let mut walk = ConcurrentWalk::new(self.vm, jvmti, Names(signatures), &ABORT);
         let started = Instant::now();
-        let mut search = 0;
+        let mut aborted = Aborted::default();
+        if let Some(after) = self.abort {
+            while started.elapsed() < self.limit {
+                aborted.add(&self.cut(&mut walk, after));
+            }
+        }
+        let mut search = 1_000_000;
         loop {
             search += 1;
-            let (chains, summary) = self.search(&mut walk, search);
+            let mut out = self.search(&mut walk, search);
             let enough = (0..self.candidates.len()).all(|i| {
-                chains
+                let class = ClassId(i as u32);
+                out.chains
                     .iter()
-                    .any(|c| c.candidate == ClassId(i as u32) && c.instances >= self.instances)
+                    .any(|c| c.candidate == class && c.instances >= self.instances)
             });
-            let late = started.elapsed() > self.limit;
-            if enough || late {
-                for chain in &chains {
-                    let again = walk.reverify(chain);
-                    println!("{}", line(chain, &self.candidates, again));
-                }
-                println!("{summary}");
+            if enough || started.elapsed() > self.limit {
+                let chains: Vec<Json> = out
+                    .chains
+                    .iter()
+                    .map(|chain| self.tell(chain, walk.reverify(chain)))
+                    .collect();
+                out.cost["searches"] = json!(search - 1_000_000);
                 walk.shut_down();
-                let _ = jni;
+                assert!(!jni.clear_exception(), "the walk left an exception pending");
+                let found = json!({
+                    "verdict": if chains.is_empty() { "unknown" } else { "leak" },
+                    "chains": chains,
+                    "cost": out.cost,
+                    "aborted": {"searches": aborted.searches, "late_micros": aborted.late.as_micros() as u64},
+                });
+                println!("{found}");
                 return i32::from(!enough);
             }
             std::thread::sleep(Duration::from_millis(200));
         }
     }
 
-    fn search(&self, walk: &mut ConcurrentWalk<Names>, search: u32) -> (Vec<FoundChain>, String) {
+    fn plan(&self, search: u32) -> PassPlan {
         let mut targets = InlineVec::default();
         for i in 0..self.candidates.len() {
             targets.push(Target {
@@ -252,7 +275,7 @@ impl Walk {
                 ..Target::default()
             });
         }
-        let mut plan = PassPlan {
+        PassPlan {
             search: SearchId(search),
             expand: true,
             edge_budget: self.edges,
@@ -264,50 +287,115 @@ impl Walk {
             memcap: Bytes(self.memory),
             hops: 200,
             ..PassPlan::default()
-        };
-        let mut best: Vec<FoundChain> = Vec::new();
-        let (mut edges, mut cpu, mut heap_walk) = (0, 0, 0);
+        }
+    }
+
+    fn search(&self, walk: &mut ConcurrentWalk<Names>, search: u32) -> Searched {
+        let mut plan = self.plan(search);
+        let mut chains: Vec<FoundChain> = Vec::new();
+        let (mut edges, mut cpu, mut heap_walk, mut longest) = (0, 0, 0, 0);
         for pass in 1.. {
             plan.pass = pass;
             let report = walk.run_pass(&plan);
             edges += report.edges;
             cpu += report.cpu.0;
             heap_walk += report.heap_walk.0;
-            for candidate in report
-                .chains
-                .iter()
-                .map(|c| c.candidate)
-                .collect::<Vec<_>>()
-            {
-                best.retain(|b| b.candidate != candidate);
+            longest = longest.max(report.wall.0);
+            for told in &report.chains {
+                let again = report.chains.iter().any(|c| c.candidate == told.candidate);
+                chains.retain(|c| c.candidate != told.candidate || !again);
             }
-            for chain in report.chains {
-                best.retain(|b| (b.candidate, b.signature) != (chain.candidate, chain.signature));
-                best.push(chain);
-            }
+            chains.extend(report.chains);
             plan.roots = report.drained && !plan.roots && !report.roots.attempted();
-            if report.aborted || report.drained && !plan.roots {
-                best.sort_by_key(|c| c.candidate);
-                let summary = format!(
-                    "search {search}: {pass} passes, {edges} edges, {} nodes, {} us cpu, {heap_walk} us heap walk, {} bytes, coverage {:?}, died {}, evicted {}, reached {:?}",
-                    report.nodes,
-                    cpu,
-                    report.native.0,
-                    report.coverage,
-                    report.frontier_died,
-                    report.evicted,
-                    report
-                        .reached
-                        .iter()
-                        .map(|r| r.instances)
-                        .collect::<Vec<_>>(),
-                );
-                let _ = walk.release(SearchId(search));
-                return (best, summary);
+            if report.drained && !plan.roots {
+                chains.sort_by_key(|c| c.candidate);
+                let cost = json!({
+                    "passes": pass, "edges": edges, "nodes": report.nodes, "cpu_micros": cpu,
+                    "heap_walk_micros": heap_walk, "longest_pass_micros": longest,
+                    "native_bytes": report.native.0, "coverage": report.coverage,
+                    "died": report.frontier_died, "evicted": report.evicted,
+                    "reached": report.reached.iter().map(|r| r.instances).collect::<Vec<_>>(),
+                });
+                assert!(walk.release(SearchId(search)).complete);
+                return Searched { chains, cost };
             }
         }
         unreachable!("passes do not end")
     }
+
+    /// Starts a search and cuts it; answers how long after the flag the pass came back.
+    fn cut(&self, walk: &mut ConcurrentWalk<Names>, after: Duration) -> Duration {
+        let mut plan = self.plan(1);
+        plan.roots = true;
+        plan.edge_budget = u64::MAX;
+        let flagged = std::thread::spawn(move || {
+            std::thread::sleep(after);
+            let at = Instant::now();
+            ABORT.store(true, Ordering::Relaxed);
+            at
+        });
+        while !walk.run_pass(&plan).aborted {
+            plan.pass += 1;
+        }
+        let late = flagged.join().unwrap().elapsed();
+        ABORT.store(false, Ordering::Relaxed);
+        assert!(walk.release(SearchId(1)).complete);
+        late
+    }
+
+    fn tell(&self, found: &FoundChain, holds: bool) -> Json {
+        let chain = &found.chain;
+        let root = &chain.root;
+        let strength = match chain.strength {
+            Strength::Durable => "strong",
+            Strength::Housekeeping if root.kind == RootKind::Finalizer => "finalizer",
+            other => other.name(),
+        };
+        json!({
+            "class": self.candidates[found.candidate.0 as usize],
+            "identity": found.identity.to_string(),
+            "signature": found.signature.to_string(),
+            "instances": found.instances,
+            "reached": found.reached,
+            "verified": found.verified,
+            "holds": holds,
+            "strength": strength,
+            "root": {
+                "kind": root.kind.name(), "class": root.class.as_deref(), "field": root.field.as_deref(),
+                "thread": root.thread.as_deref(), "line": root.frame.and_then(|f| f.line),
+            },
+            "hops": chain.hops.iter().map(tell_hop).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What a search found and cost.
+struct Searched {
+    chains: Vec<FoundChain>,
+    cost: Json,
+}
+
+/// Searches that were cut.
+#[derive(Default)]
+struct Aborted {
+    searches: u32,
+    late: Duration,
+}
+
+impl Aborted {
+    fn add(&mut self, late: &Duration) {
+        self.searches += 1;
+        self.late = self.late.max(*late);
+    }
+}
+
+fn tell_hop(hop: &Hop) -> Json {
+    json!({
+        "class": &*hop.class,
+        "edge": {"kind": hop.edge.kind.name(), "name": hop.edge.name.as_deref(), "index": hop.edge.index},
+        "run": hop.run,
+        "fan_out": hop.fan_out,
+    })
 }
 
 fn signature(name: &str) -> Arc<str> {
@@ -323,54 +411,4 @@ fn signature(name: &str) -> Arc<str> {
         other => format!("L{};", other.replace('.', "/")),
     };
     format!("{}{base}", "[".repeat(dims)).into()
-}
-
-fn line(found: &FoundChain, candidates: &[String], again: bool) -> String {
-    format!(
-        "{} {}/{} {} {:08x} {} {}",
-        candidates[found.candidate.0 as usize],
-        found.instances,
-        found.reached,
-        found.chain.strength.name(),
-        found.identity.0,
-        if again { "holds" } else { "gone" },
-        text(&found.chain)
-    )
-}
-
-fn text(chain: &Chain) -> String {
-    let root = &chain.root;
-    let mut out = root.kind.name().to_owned();
-    for part in [&root.class, &root.field, &root.thread]
-        .into_iter()
-        .flatten()
-    {
-        out.push(' ');
-        out.push_str(part);
-    }
-    if let Some(frame) = root.frame {
-        out.push_str(&format!(" line {:?} depth {}", frame.line, frame.depth));
-    }
-    for hop in &chain.hops {
-        let edge = match hop.edge.kind {
-            EdgeKind::Array => "[]".to_owned(),
-            kind => format!(
-                "{}{}",
-                if kind == EdgeKind::Field {
-                    String::new()
-                } else {
-                    format!("{}:", kind.name())
-                },
-                hop.edge.name.as_deref().unwrap_or("")
-            ),
-        };
-        out.push_str(&format!(" -> {edge} {}", hop.class));
-        if hop.run > 1 {
-            out.push_str(&format!(" x{}", hop.run));
-        }
-        if hop.fan_out > 1 {
-            out.push_str(&format!(" *{}", hop.fan_out));
-        }
-    }
-    out
 }

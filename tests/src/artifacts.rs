@@ -30,7 +30,25 @@ pub fn cli_binary() -> anyhow::Result<PathBuf> {
     built.clone().map_err(anyhow::Error::msg)
 }
 
+/// The built `walk_probe`, which walks a JVM without waiting for a leak signal: `JFR_CHAINS_WALK_PROBE` when set,
+/// else the debug build of the agent's example.
+pub fn walk_probe() -> anyhow::Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        build(
+            "JFR_CHAINS_WALK_PROBE",
+            &["--package", "jfr-chains-agent", "--example", "walk_probe"],
+            "examples/walk_probe",
+        )
+    });
+    built.clone().map_err(anyhow::Error::msg)
+}
+
 fn locate(variable: &str, package: &str, file: &str) -> Result<PathBuf, String> {
+    build(variable, &["--package", package], file)
+}
+
+fn build(variable: &str, what: &[&str], file: &str) -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os(variable).map(PathBuf::from) {
         return if path.is_file() {
             Ok(path)
@@ -40,7 +58,8 @@ fn locate(variable: &str, package: &str, file: &str) -> Result<PathBuf, String> 
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let build = Child::new(cargo)
-        .args(["build", "--quiet", "--package", package])
+        .args(["build", "--quiet"])
+        .args(what)
         .current_dir(paths::workspace())
         .run(BUILD_LIMIT)
         .map_err(|e| e.to_string())?;
@@ -52,7 +71,8 @@ fn locate(variable: &str, package: &str, file: &str) -> Result<PathBuf, String> 
         Ok(path)
     } else {
         Err(format!(
-            "cargo built {package}, yet there is no {}",
+            "cargo built {}, yet there is no {}",
+            what.join(" "),
             path.display()
         ))
     }

@@ -31,7 +31,7 @@ mod paths;
 mod shapes;
 mod skip;
 
-pub use artifacts::{agent_library, cli_binary};
+pub use artifacts::{agent_library, cli_binary, walk_probe};
 pub use child::{Child, Finished, Running};
 pub use collector::Collector;
 pub use fixtures::{JavaFixtures, java_fixtures, native_fixture};

@@ -130,6 +130,11 @@ impl Shape {
         ]))
     }
 
+    /// The class that leaks: the end of the first path; `None` for controls.
+    pub fn leaf(&self) -> Option<&str> {
+        self.paths.first()?.last().map(Pattern::class)
+    }
+
     /// Whether a `report --format json` tells the truth; the error says what is wrong or missing.
     pub fn check(&self, report: &Value) -> Result<(), String> {
         let verdict = report["verdict"].as_str().unwrap_or_default();

@@ -29,6 +29,11 @@ impl TryFrom<String> for Pattern {
 }
 
 impl Pattern {
+    /// The class as it is written, patterns included.
+    pub fn class(&self) -> &str {
+        &self.class
+    }
+
     fn fits(&self, (edge, class): &(String, String)) -> bool {
         self.edge.split('|').any(|glob| fits(glob, edge))
             && self.class.split('|').any(|glob| fits(glob, class))

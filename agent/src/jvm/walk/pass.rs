@@ -13,7 +13,7 @@ use super::layout::{Plan, Role};
 use super::library::RefKind;
 use super::nodes::NodeId;
 use super::roots::{Place, Root};
-use super::search::{Admission, Link, Phase, Search, Stage, reach};
+use super::search::{Admission, Link, Phase, Search, Stage, reach, root_of};
 use super::{Host, clock};
 use crate::jvm::env::{Jni, Jvmti, Obj};
 
@@ -22,7 +22,10 @@ const CHECK_EVERY: u64 = 1024;
 /// Longest path along which a container is looked at again.
 pub(super) const AGAIN_HOPS: usize = 64;
 /// Containers looked at again in one search.
-const MAX_LOOKS: u32 = 4096;
+const MAX_LOOKS: u32 = 20_000;
+/// Objects near a thread that are looked at again, and how near.
+const NEAR_THREADS: usize = 8_000;
+const NEAR: u16 = 10;
 /// Room for local references of one pass beyond the frontier's.
 const SLACK: usize = 512;
 /// Local references that a pass may hold, for its frame.
@@ -188,6 +191,7 @@ impl<'s, 'f> Pass<'s, 'f> {
                 self.find_threads(host, plan);
                 self.search.statics.queue(self.catalogue, true);
                 self.search.stage = Stage::ApplicationStatics;
+                self.look_again_near_threads();
                 true
             }
             Phase::Rescan => {
@@ -404,6 +408,24 @@ impl<'s, 'f> Pass<'s, 'f> {
                 self.search.referents.push_back(node);
             }
         }
+    }
+
+    /// What threads work on changes faster than a walk comes around: a task that was read from a queue may have run
+    /// before its fields were. With the frontier empty each of these is followed at once.
+    fn look_again_near_threads(&mut self) {
+        if !self.search.misses_a_target() {
+            return;
+        }
+        let near = self.search.sigs.marked(|sigs, sig| {
+            let root = root_of(sigs, sig).and_then(|root| self.search.roots.get(root));
+            matches!(root, Some(Root::Thread { .. })) && sigs.depth(sig) <= NEAR
+        });
+        let nodes = self.search.nodes.ids().filter(|node| {
+            let sig = self.search.nodes.sig(*node);
+            sig.is_some_and(|sig| near.get(sig.0 as usize) == Some(&true))
+        });
+        let nodes: Vec<NodeId> = nodes.take(NEAR_THREADS).collect();
+        self.search.again.extend(nodes);
     }
 
     /// A frontier entry died: what it hung on may hold something else by now.

@@ -400,14 +400,14 @@ pub fn element<'f>(jni: &Jni<'f>, array: &Obj<'f>, index: u32) -> Option<Obj<'f>
     }
 }
 
-/// The root of a node's path.
+/// The root of a signature's path.
 #[must_use]
-pub fn root_of(search: &Search, sig: SigId) -> Option<RootId> {
+pub fn root_of(sigs: &Sigs, sig: SigId) -> Option<RootId> {
     let mut at = sig;
-    while let Some(parent) = search.sigs.parent(at) {
+    while let Some(parent) = sigs.parent(at) {
         at = parent;
     }
-    match search.sigs.step(at)? {
+    match sigs.step(at)? {
         Step::Root(root) => Some(root),
         _ => None,
     }

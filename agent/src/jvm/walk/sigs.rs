@@ -148,6 +148,13 @@ impl Sigs {
         }
     }
 
+    /// A mark for every signature, by its number.
+    pub fn marked(&self, mark: impl Fn(&Self, SigId) -> bool) -> Vec<bool> {
+        (0..self.all.len())
+            .map(|at| u32::try_from(at).is_ok_and(|at| mark(self, SigId(at))))
+            .collect()
+    }
+
     /// Counts one more object.
     pub fn count(&mut self, id: SigId) {
         if let Some(sig) = self.all.get_mut(id.0 as usize) {
