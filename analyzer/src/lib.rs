@@ -9,6 +9,7 @@ pub mod gc;
 pub mod input;
 pub mod model;
 pub mod reader;
+pub mod recover;
 pub mod report;
 pub mod rfc3339;
 pub mod summary;

@@ -6,6 +6,7 @@ mod common;
 mod diff;
 mod events;
 mod gc;
+mod recover;
 mod report;
 mod summary;
 
@@ -56,6 +57,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Events(events::Args),
+    Recover(recover::Args),
     Report(report::Args),
     Check(check::Args),
     Baseline(baseline::Args),
@@ -90,6 +93,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     color.write_global();
     let result = match cli.command {
         Command::Events(args) => events::run(&args),
+        Command::Recover(args) => recover::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Summary(args) => summary::run(&args),
         Command::Check(args) => check::run(&args),

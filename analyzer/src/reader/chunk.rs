@@ -1,16 +1,20 @@
 //! One chunk: its types, its clock, its constants and its events.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use jfr_format::header::{self, Header, State};
 
 use super::clock::Clock;
+use super::cursor::Cursor;
 use super::error::Skipped;
 use super::event::Event;
 
+use super::keys::{VisitKey, visit_keys};
 use super::metadata::{self, Metadata};
 use super::pools::Pools;
 use super::resync::Resync;
+use super::skip::skip_value;
 use super::split::Span;
 use super::types::{Type, Types};
 use super::value::{Struct, Value, constant};
@@ -26,6 +30,8 @@ pub struct Chunk<'r> {
     pub(crate) types: Types<'r>,
     clock: Clock,
     pub(crate) walk: Walk,
+    /// The body of the metadata event that the types come from.
+    metadata: Option<Range<usize>>,
     skipped: Vec<Skipped>,
     pools: OnceLock<Constants>,
 }
@@ -47,7 +53,10 @@ impl<'r> Chunk<'r> {
             list: Vec::new(),
         };
         let found = find_metadata(bytes, &header, &mut skipped);
-        let types = found.map(|found| found.types).unwrap_or_default();
+        let (types, metadata) = match found {
+            Some((found, metadata)) => (metadata.types, Some(found.body..found.end)),
+            None => (Types::default(), None),
+        };
         let walk = Walk::new(bytes, header::LEN, Some((&types, resync(&header, bytes))));
         for gap in &walk.gaps {
             let len = gap.end - gap.start;
@@ -69,6 +78,7 @@ impl<'r> Chunk<'r> {
             header,
             types,
             walk,
+            metadata,
             skipped: skipped.list,
             pools: OnceLock::new(),
         }
@@ -168,6 +178,36 @@ impl<'r> Chunk<'r> {
             Some(&index) => constant(self, index, key),
             None => Value::Null,
         }
+    }
+
+    /// The constants of a type, each with its key and bytes, in the order of the file.
+    pub fn pool(&self, type_id: i64) -> impl Iterator<Item = (i64, &'r [u8])> {
+        let index = self.types.by_id.get(&type_id).copied();
+        let keys = self.pools().of_type(type_id);
+        keys.into_iter().filter_map(move |(key, at)| {
+            let mut cursor = Cursor::new(self.bytes, at);
+            skip_value(&self.types, index?, &mut cursor).ok()?;
+            Some((key, self.bytes.get(at..cursor.at())?))
+        })
+    }
+
+    /// Whether its pools hold a constant of this type id and key.
+    pub fn has_constant(&self, type_id: i64, key: i64) -> bool {
+        self.pools().find(type_id, key).is_some()
+    }
+
+    /// Visits every key that the constants of a type hold.
+    pub(crate) fn visit_constant_keys(&self, of: &Type<'_>, visit: &mut VisitKey<'_>) {
+        for (_, at) in self.pools().of_type(of.id) {
+            let mut cursor = Cursor::new(self.bytes, at);
+            // Constants in a pool have been passed over once: they are whole.
+            let _ = visit_keys(&self.types, of, &mut cursor, visit);
+        }
+    }
+
+    /// The body of the metadata event that its types come from.
+    pub(crate) fn metadata_body(&self) -> Option<&'r [u8]> {
+        self.bytes.get(self.metadata.clone()?)
     }
 
     /// How many constants its pools hold. Reads them if nothing has yet.
@@ -292,16 +332,17 @@ fn find_metadata<'r>(
     bytes: &'r [u8],
     header: &Header,
     skipped: &mut Skips,
-) -> Option<Metadata<'r>> {
+) -> Option<(Head, Metadata<'r>)> {
     let stated = usize::try_from(header.metadata).ok();
     let stated = stated
         .filter(|&at| at >= header::LEN)
         .and_then(|at| head(bytes, at).ok())
         .filter(|found| found.type_id == METADATA_ID);
-    if let Some(metadata) = stated.and_then(|found| read_metadata(bytes, &found))
+    if let Some(found) = stated
+        && let Some(metadata) = read_metadata(bytes, &found)
         && metadata.broken.is_none()
     {
-        return Some(metadata);
+        return Some((found, metadata));
     }
     let header_at = usize::try_from(header.metadata).unwrap_or(0);
     let mut reason = match header.metadata {
@@ -316,17 +357,17 @@ fn find_metadata<'r>(
         .metadata
         .iter()
         .rev()
-        .filter_map(|found| Some((found.at, read_metadata(bytes, found)?)))
+        .filter_map(|found| Some((*found, read_metadata(bytes, found)?)))
         .find(|(_, metadata)| metadata.broken.is_none())
         .or_else(|| search_metadata(bytes));
     match &found {
-        Some((at, _)) => reason.push_str(&format!("; the one at {at} was used")),
+        Some((used, _)) => reason.push_str(&format!("; the one at {} was used", used.at)),
         None => reason.push_str("; without one no event can be read"),
     }
     if header.state == State::Finished || found.is_none() {
         skipped.add(header_at.min(bytes.len()), reason);
     }
-    found.map(|(_, metadata)| metadata)
+    found
 }
 
 fn read_metadata<'r>(bytes: &'r [u8], found: &Head) -> Option<Metadata<'r>> {
@@ -335,7 +376,7 @@ fn read_metadata<'r>(bytes: &'r [u8], found: &Head) -> Option<Metadata<'r>> {
 }
 
 /// The last whole metadata event anywhere in the bytes, found by what it must contain.
-fn search_metadata(bytes: &[u8]) -> Option<(usize, Metadata<'_>)> {
+fn search_metadata(bytes: &[u8]) -> Option<(Head, Metadata<'_>)> {
     // Every metadata event holds this name once in its string table, near its start.
     let needle: &[u8] = b"jdk.jfr.Event";
     let mut best = None;
@@ -349,7 +390,7 @@ fn search_metadata(bytes: &[u8]) -> Option<(usize, Metadata<'_>)> {
             }
             let metadata = read_metadata(bytes, &found);
             if let Some(metadata) = metadata.filter(|metadata| metadata.broken.is_none()) {
-                best = Some((at, metadata));
+                best = Some((found, metadata));
                 break;
             }
         }

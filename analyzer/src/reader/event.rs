@@ -83,6 +83,17 @@ impl<'c> Event<'c> {
         self.size
     }
 
+    /// Its bytes as they lie in the file, head included.
+    pub fn bytes(&self) -> &'c [u8] {
+        let bytes = self.body.chunk().bytes();
+        bytes.get(self.at..self.at + self.size).unwrap_or(&[])
+    }
+
+    /// The bytes of its fields.
+    pub(crate) fn body_bytes(&self) -> &'c [u8] {
+        self.body.bytes()
+    }
+
     /// Whether every field can be read from the event's bytes; the first obstacle if not.
     pub fn verify(&self) -> Result<(), DecodeError> {
         self.body

@@ -10,7 +10,7 @@ use super::types::{Annotation, Field, Primitive, Type, Types, primitive_of, unit
 
 /// A JDK declares about 5,000 strings and 10,000 elements; a hostile file gets no further than this.
 const MAX_STRINGS: usize = 1 << 19;
-const MAX_ELEMENTS: usize = 1 << 19;
+pub(crate) const MAX_ELEMENTS: usize = 1 << 19;
 
 /// What one metadata event held.
 #[derive(Debug)]
@@ -57,16 +57,7 @@ impl<'a> Builder<'a> {
         // Start, duration and metadata id.
         cursor.skip_varints(3)?;
         let count = cursor.count()?;
-        if count > MAX_STRINGS {
-            return Err(DecodeError::CountTooLarge(count as u64));
-        }
-        for _ in 0..count {
-            let text = match cursor.text()? {
-                RawText::Here(text) => text.to_str(),
-                RawText::Null | RawText::Constant(_) => Cow::Borrowed(""),
-            };
-            self.strings.push(text);
-        }
+        self.strings = strings(&mut cursor, count)?;
         // Elements whose children are still to be read: what they are, and how many are left.
         let mut open: Vec<(Element, usize)> = Vec::new();
         let mut attributes: Attributes<'a> = Vec::new();
@@ -239,6 +230,23 @@ fn attribute<'a>(attributes: &Attributes<'a>, name: &str) -> Option<Cow<'a, str>
 
 fn number(attributes: &Attributes<'_>, name: &str) -> Option<i64> {
     attribute(attributes, name)?.parse().ok()
+}
+
+/// Reads the string table.
+pub(crate) fn strings<'a>(
+    cursor: &mut Cursor<'a>,
+    count: usize,
+) -> Result<Vec<Cow<'a, str>>, DecodeError> {
+    if count > MAX_STRINGS {
+        return Err(DecodeError::CountTooLarge(count as u64));
+    }
+    let text = |_| {
+        Ok(match cursor.text()? {
+            RawText::Here(text) => text.to_str(),
+            RawText::Null | RawText::Constant(_) => Cow::Borrowed(""),
+        })
+    };
+    (0..count).map(text).collect()
 }
 
 /// Marks types whose values take no bytes, so that no count of them costs time.

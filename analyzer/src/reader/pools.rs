@@ -37,6 +37,14 @@ impl Pools {
         self.constants
     }
 
+    /// Keys and offsets of one type's constants, in the order of the bytes.
+    pub(crate) fn of_type(&self, type_id: i64) -> Vec<(i64, usize)> {
+        let pool = self.by_type.get(&type_id).into_iter().flatten();
+        let mut keys: Vec<(i64, usize)> = pool.map(|(&key, &at)| (key, at)).collect();
+        keys.sort_unstable_by_key(|&(_, at)| at);
+        keys
+    }
+
     /// Adds the constants of the checkpoint whose fields start at `body`.
     ///
     /// Returns why reading stopped early; what was read until then stays.

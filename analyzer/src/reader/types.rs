@@ -151,6 +151,11 @@ impl<'a> Type<'a> {
         &self.super_type
     }
 
+    /// Which primitive it is; `None` for structures.
+    pub fn primitive(&self) -> Option<Primitive> {
+        self.primitive
+    }
+
     /// Whether events have this type.
     pub fn is_event(&self) -> bool {
         self.super_type == EVENT_SUPER_TYPE || self.super_type == OLD_EVENT_SUPER_TYPE

@@ -245,6 +245,10 @@ impl<'c> Struct<'c> {
         Some((self.at(position).ok()?.as_i64()?, unit))
     }
 
+    pub(crate) fn bytes(&self) -> &'c [u8] {
+        self.chunk.bytes().get(self.at..self.end).unwrap_or(&[])
+    }
+
     fn cursor(&self) -> Cursor<'c> {
         let bytes = self.chunk.bytes();
         Cursor::new(bytes.get(..self.end).unwrap_or(bytes), self.at)
