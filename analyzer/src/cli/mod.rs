@@ -64,7 +64,6 @@ enum Command {
     Baseline(baseline::Args),
     Diff(diff::Args),
     Summary(summary::Args),
-    Events(events::Args),
     Gc(gc::Args),
 }
 
