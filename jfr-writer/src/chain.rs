@@ -1,10 +1,9 @@
 //! A chain as linked constants in the JVM's own layout.
 
 use crate::constants::Constants;
-use crate::pool::Pool;
 use jfr_format::entity::{ClassInfo, StackInfo, ThreadInfo};
 use jfr_format::path::{ChainPath, Edge, RootKind};
-use jfr_format::{string, varint};
+use jfr_format::varint;
 use std::sync::Arc;
 
 /// Hops of one chain that are written as constants; the JDK's tools are known to print 1,500.
@@ -121,15 +120,7 @@ fn put_objects(constants: &mut Constants, path: &ChainPath) -> u64 {
             _ => 0,
         };
         let class = constants.class(node.class);
-        let pool = constants.pending(Pool::OldObject);
-        key = pool.fresh_key();
-        pool.put(key, |out| {
-            // No address is known. Readers tell objects apart by it, so it is the object's number.
-            varint::put_u64(out, key);
-            varint::put_u64(out, class);
-            string::put(out, node.description);
-            varint::put_u64(out, referrer);
-        });
+        key = constants.object(class, node.description, referrer);
     }
     key
 }
@@ -143,15 +134,7 @@ fn put_reference(constants: &mut Constants, edge: &Edge, holder: u64, skip: u64)
         Edge::Field { name } | Edge::Other { name } => (0, constants.field(name, 0)),
         _ => (0, 0),
     };
-    let pool = constants.pending(Pool::Reference);
-    let key = pool.fresh_key();
-    pool.put(key, |out| {
-        varint::put_u64(out, array);
-        varint::put_u64(out, field);
-        varint::put_u64(out, holder);
-        varint::put_u64(out, skip);
-    });
-    key
+    constants.reference(array, field, holder, skip)
 }
 
 /// The object that the root itself is: the class of a static field, a thread, a class loader.
@@ -225,6 +208,16 @@ mod tests {
     fn a_chain_without_hops_has_no_object() {
         assert_eq!(put_objects(&mut Constants::new(), &path(0)), 0);
         assert_ne!(put_objects(&mut Constants::new(), &path(1)), 0);
+    }
+
+    #[test]
+    fn a_chain_that_is_repeated_costs_no_constants() {
+        let mut constants = Constants::new();
+        let first = put_objects(&mut constants, &path(10));
+        let written = constants.pending_len();
+        assert_eq!(put_objects(&mut constants, &path(10)), first);
+        assert_eq!(constants.pending_len(), written);
+        assert_ne!(put_objects(&mut constants, &path(11)), first);
     }
 
     #[test]

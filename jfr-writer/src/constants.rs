@@ -44,6 +44,8 @@ pub(crate) struct Constants {
     roots: HashMap<(String, &'static str, &'static str), Known>,
     arrays: HashMap<(i32, i32), Known>,
     fields: HashMap<(String, i16), Known>,
+    objects: HashMap<(u64, u64, Option<String>), Known>,
+    references: HashMap<(u64, u64, u64, u64), Known>,
 }
 
 /// Looks a value up; when this chunk does not have it yet, writes it under its key.
@@ -98,6 +100,8 @@ impl Constants {
             roots: HashMap::new(),
             arrays: HashMap::new(),
             fields: HashMap::new(),
+            objects: HashMap::new(),
+            references: HashMap::new(),
         }
     }
 
@@ -380,6 +384,47 @@ impl Constants {
             |_s, out| {
                 string::put(out, Some(name));
                 varint::put_i16(out, modifiers);
+            }
+        )
+    }
+
+    /// An object of a chain: of class `class`, held through reference `referrer` (0 for none).
+    ///
+    /// Equal paths from equal roots are one object: repeating a chain costs no constants.
+    pub(crate) fn object(&mut self, class: u64, description: Option<&str>, referrer: u64) -> u64 {
+        let value = (class, referrer, description.map(str::to_owned));
+        let next = self.pending(Pool::OldObject).next_key();
+        let address = self.objects.get(&value).map_or(next, |known| known.key);
+        intern!(
+            self,
+            objects,
+            Pool::OldObject,
+            &value,
+            value.clone(),
+            |_s, out| {
+                // No address is known. Readers tell objects apart by it, so it is the object's key.
+                varint::put_u64(out, address);
+                varint::put_u64(out, class);
+                string::put(out, description);
+                varint::put_u64(out, referrer);
+            }
+        )
+    }
+
+    /// The reference by which object `holder` holds another one, through a slot or a field, `skip` hops away.
+    pub(crate) fn reference(&mut self, array: u64, field: u64, holder: u64, skip: u64) -> u64 {
+        let value = (array, field, holder, skip);
+        intern!(
+            self,
+            references,
+            Pool::Reference,
+            &value,
+            value,
+            |_s, out| {
+                varint::put_u64(out, array);
+                varint::put_u64(out, field);
+                varint::put_u64(out, holder);
+                varint::put_u64(out, skip);
             }
         )
     }

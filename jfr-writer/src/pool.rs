@@ -91,6 +91,11 @@ impl Pending {
         self.last_key
     }
 
+    /// The key that [`Pending::fresh_key`] gives next.
+    pub(crate) const fn next_key(&self) -> u64 {
+        self.last_key + 1
+    }
+
     /// Adds a constant; `encode` appends its fields.
     pub(crate) fn put(&mut self, key: u64, encode: impl FnOnce(&mut Vec<u8>)) {
         varint::put_u64(&mut self.bytes, key);

@@ -17,6 +17,9 @@ const BASES: std::ops::Range<u64> = (1 << 21)..(1 << 28) - SPAN;
 /// Ids that one base may use.
 const SPAN: u64 = 4096;
 
+/// The type of the bytes between a live chunk's last event and its end.
+const FILLER: &str = "jfrchains.Filler";
+
 /// The ids of one process, and the metadata event that declares them.
 pub(crate) struct Types {
     base: u64,
@@ -75,7 +78,9 @@ impl Types {
         self.old_object_sample
     }
 
-    /// A type id that nothing declares: readers skip such events by their size.
+    /// The type id of fillers: declared, as no event, so that readers skip them by their size.
+    ///
+    /// Undeclared it would do for the JDK, but some readers give up at a type that they do not know.
     pub(crate) const fn filler(&self) -> u64 {
         self.base + SPAN - 1
     }
@@ -126,6 +131,12 @@ impl Builder {
             .annotations
             .push(self.category(&jvm::OLD_OBJECT_SAMPLE_CATEGORY));
         self.types.push(sample);
+        self.types.push(TypeDef {
+            id: self.base + SPAN - 1,
+            name: FILLER.to_owned(),
+            annotations: vec![self.label("Filler")],
+            ..TypeDef::default()
+        });
         for schema in schema::all() {
             let declared = self.event(schema);
             self.types.push(declared);
@@ -276,7 +287,7 @@ mod tests {
             let ids: HashSet<u64> = types.metadata.types.iter().map(|t| t.id).collect();
             assert_eq!(ids.len(), types.metadata.types.len());
             assert!(ids.iter().all(|id| (1 << 21..1 << 28).contains(id)));
-            assert!(!ids.contains(&types.filler()) && types.filler() < 1 << 28);
+            assert!(ids.contains(&types.filler()) && types.filler() < 1 << 28);
         }
     }
 
@@ -309,7 +320,7 @@ mod tests {
             .metadata
             .types
             .iter()
-            .filter(|t| t.name.starts_with(schema::NAMESPACE))
+            .filter(|t| t.is_event() && t.name.starts_with(schema::NAMESPACE))
         {
             assert_eq!(declared.fields[0].name, "startTime");
             for field in &declared.fields {
