@@ -84,7 +84,7 @@ pub enum Error {
     },
     /// The request file that the JVM looks for cannot be made.
     #[error(
-        "cannot write {path} (pid {pid}, namespace pid {namespace_pid}, uid {uid}): {source}; \
+        "cannot write {path} (pid {pid}, namespace pid {namespace_pid}, uid {uid}): {cause}; \
          the JVM looks for it in its working folder and in its /tmp"
     )]
     RequestFile {
@@ -97,7 +97,7 @@ pub enum Error {
         /// Its effective uid.
         uid: u32,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The listener did not appear.
     #[error(
@@ -118,7 +118,7 @@ pub enum Error {
     },
     /// The listener's socket exists and takes no connection.
     #[error(
-        "cannot connect to {socket} of process {pid}: {source}; if no JVM owns the file any more, delete it"
+        "cannot connect to {socket} of process {pid}: {cause}; if no JVM owns the file any more, delete it"
     )]
     Connect {
         /// The JVM's id.
@@ -126,7 +126,7 @@ pub enum Error {
         /// The socket.
         socket: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A request that the JVM would drop without an answer.
     #[error(
@@ -151,12 +151,12 @@ pub enum Error {
         pid: u32,
     },
     /// The JVM ended or stopped answering in the middle.
-    #[error("talking to process {pid}: {source}")]
+    #[error("talking to process {pid}: {cause}")]
     Talk {
         /// The JVM's id.
         pid: u32,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// `-XX:-EnableDynamicAgentLoading`.
     #[error(
@@ -200,14 +200,14 @@ pub enum Error {
         text: String,
     },
     /// The library cannot be put where the JVM sees it.
-    #[error("cannot put the agent library at {path} for process {pid}: {source}")]
+    #[error("cannot put the agent library at {path} for process {pid}: {cause}")]
     Place {
         /// The JVM's id.
         pid: u32,
         /// Where, as seen from here.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A glibc library for a JVM that runs on musl.
     #[error(
@@ -220,11 +220,11 @@ pub enum Error {
         library: PathBuf,
     },
     /// A file of /proc could not be read.
-    #[error("cannot look at process {pid}: {source}")]
+    #[error("cannot look at process {pid}: {cause}")]
     Proc {
         /// The process's id.
         pid: u32,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
 }

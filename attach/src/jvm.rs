@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::perfdata::PerfData;
 use crate::process::{self, Image, Status};
+use std::path::{Path, PathBuf};
 
 /// A running HotSpot JVM that we may look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,7 @@ pub struct Jvm {
     pub(crate) on_musl: bool,
     perfdata: PerfData,
     shares_root: bool,
+    agent: Option<PathBuf>,
 }
 
 impl Jvm {
@@ -27,7 +29,7 @@ impl Jvm {
                 ours,
             });
         }
-        let image = Image::of(pid).map_err(|source| process::gone(pid, source))?;
+        let image = Image::of(pid).map_err(|cause| process::gone(pid, cause))?;
         if image.has_openj9 {
             return Err(Error::OpenJ9 { pid });
         }
@@ -41,6 +43,7 @@ impl Jvm {
         Ok(Self {
             pid,
             on_musl: image.on_musl,
+            agent: image.agent,
             perfdata,
             shares_root: process::shares_our_root(pid),
             status,
@@ -105,13 +108,18 @@ impl Jvm {
         self.perfdata.vm.as_deref()
     }
 
+    /// Our agent's library as the JVM sees it, when it is loaded already.
+    pub fn agent(&self) -> Option<&Path> {
+        self.agent.as_deref()
+    }
+
     /// Whether it lives in another root folder or mount namespace (a container).
     pub fn is_contained(&self) -> bool {
         !self.shares_root
     }
 
     /// A path of the JVM's own file system as reached from here.
-    pub fn inside(&self, path: &std::path::Path) -> std::path::PathBuf {
+    pub fn inside(&self, path: &Path) -> PathBuf {
         if self.shares_root {
             path.to_path_buf()
         } else {

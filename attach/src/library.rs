@@ -6,33 +6,34 @@ use std::path::{Path, PathBuf};
 
 /// The path under which the JVM sees `library`.
 ///
-/// A JVM with our own root folder gets the path itself. One in a container gets a copy in its `/tmp`, named after the
-/// content, so that a second attach loads the very same file: another copy would be a second agent in one process.
+/// A JVM that has an agent of ours keeps to that one: another file would be a second agent in one process. A JVM
+/// with our own root folder and user gets the path itself. One in a container or of another user gets a copy in its `/tmp`, named after the
+/// content, so that a second attach loads the very same file.
 /// Errs when the copy cannot be written, or when a glibc library meets a JVM on musl.
 pub fn place(jvm: &Jvm, library: &Path) -> Result<PathBuf, Error> {
-    let failed = |path: &Path, source| Error::Place {
+    let failed = |path: &Path, cause| Error::Place {
         pid: jvm.pid,
         path: path.to_path_buf(),
-        source,
+        cause,
     };
     let library = library
         .canonicalize()
-        .map_err(|source| failed(library, source))?;
-    let bytes = std::fs::read(&library).map_err(|source| failed(&library, source))?;
+        .map_err(|cause| failed(library, cause))?;
+    let bytes = std::fs::read(&library).map_err(|cause| failed(&library, cause))?;
     if jvm.on_musl && needs_glibc(&bytes) {
         return Err(Error::Musl {
             pid: jvm.pid,
             library,
         });
     }
-    if !jvm.is_contained() {
+    if !jvm.is_contained() && rustix::process::geteuid().as_raw() == jvm.uid() {
         return Ok(library);
     }
     let name = format!("jfr-chains-{:08x}.so", crc32fast::hash(&bytes));
     let seen = Path::new("/tmp").join(name);
     let here = jvm.inside(&seen);
-    process::real_folder(&jvm.inside(Path::new("/tmp"))).map_err(|source| failed(&here, source))?;
-    write_once(&here, &bytes, jvm).map_err(|source| failed(&here, source))?;
+    process::real_folder(&jvm.inside(Path::new("/tmp"))).map_err(|cause| failed(&here, cause))?;
+    write_once(&here, &bytes, jvm).map_err(|cause| failed(&here, cause))?;
     Ok(seen)
 }
 

@@ -42,10 +42,10 @@ pub fn connect(jvm: &Jvm, patience: Duration) -> Result<Listener, Error> {
         .ok()
         .and_then(rustix::process::Pid::from_raw);
     let signal = signal.ok_or(Error::NoProcess { pid })?;
-    rustix::process::kill_process(signal, rustix::process::Signal::QUIT).map_err(|source| {
+    rustix::process::kill_process(signal, rustix::process::Signal::QUIT).map_err(|cause| {
         Error::Proc {
             pid,
-            source: source.into(),
+            cause: cause.into(),
         }
     })?;
     let deadline = Instant::now() + patience;
@@ -106,7 +106,7 @@ impl Listener {
     fn talk(&self, operation: &str, arguments: [&str; 3]) -> Result<Vec<u8>, Error> {
         let pid = self.pid;
         let request = protocol::request(operation, arguments)?;
-        let failed = |source| Error::Talk { pid, source };
+        let failed = |cause| Error::Talk { pid, cause };
         let mut stream = self.open()?;
         stream.write_all(&request).map_err(failed)?;
         let mut answer = Vec::new();
@@ -126,10 +126,10 @@ impl Listener {
             stream.set_write_timeout(Some(self.patience))?;
             Ok(stream)
         });
-        connected.map_err(|source| Error::Connect {
+        connected.map_err(|cause| Error::Connect {
             pid: self.pid,
             socket: self.socket.clone(),
-            source,
+            cause,
         })
     }
 }
@@ -148,12 +148,12 @@ impl RequestFile {
         let temp = folder.join(&name);
         let in_temp = || process::real_folder(&folder).and_then(|()| Self::at(temp.clone(), jvm));
         let made = Self::at(working, jvm).or_else(|_| in_temp());
-        made.map_err(|source| Error::RequestFile {
+        made.map_err(|cause| Error::RequestFile {
             path: temp,
             pid: jvm.pid,
             namespace_pid: jvm.namespace_pid(),
             uid: jvm.uid(),
-            source,
+            cause,
         })
     }
 

@@ -25,11 +25,11 @@ pub struct Status {
 impl Status {
     /// Reads `/proc/PID/status`. Errs with [`Error::NoProcess`] when there is none.
     pub fn of(pid: u32) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(proc(pid).join("status"))
-            .map_err(|source| gone(pid, source))?;
+        let text =
+            std::fs::read_to_string(proc(pid).join("status")).map_err(|cause| gone(pid, cause))?;
         Self::parse(&text, pid).ok_or_else(|| Error::Proc {
             pid,
-            source: io::Error::other("odd status file"),
+            cause: io::Error::other("odd status file"),
         })
     }
 
@@ -87,6 +87,22 @@ pub struct Image {
     pub has_openj9: bool,
     /// Has musl's loader mapped.
     pub on_musl: bool,
+    /// Our agent's library, when it is mapped; the path as the process sees it.
+    pub agent: Option<PathBuf>,
+}
+
+/// File names of our agent: as shipped, as built, as copied into a container.
+const AGENT_NAMES: [&str; 2] = ["libjfr_chains", "jfr-chains-"];
+
+/// The agent's library in a list of mappings; one that was deleted meanwhile cannot be loaded again.
+fn mapped_agent(maps: &str) -> Option<PathBuf> {
+    maps.lines().find_map(|line| {
+        let path = line.get(line.find('/')?..)?;
+        let name = path.rsplit('/').next()?;
+        let ours =
+            AGENT_NAMES.iter().any(|prefix| name.starts_with(prefix)) && name.ends_with(".so");
+        ours.then(|| PathBuf::from(path))
+    })
 }
 
 impl Image {
@@ -109,6 +125,7 @@ impl Image {
             has_jvm: file("libjvm.so"),
             has_openj9: file("libj9vm"),
             on_musl: file("ld-musl-") || file("libc.musl-"),
+            agent: mapped_agent(maps),
         }
     }
 }
@@ -129,10 +146,10 @@ pub fn shares_our_root(pid: u32) -> bool {
 }
 
 /// A read error of `/proc/PID` as ours.
-pub fn gone(pid: u32, source: io::Error) -> Error {
-    match source.kind() {
+pub fn gone(pid: u32, cause: io::Error) -> Error {
+    match cause.kind() {
         io::ErrorKind::NotFound => Error::NoProcess { pid },
-        _ => Error::Proc { pid, source },
+        _ => Error::Proc { pid, cause },
     }
 }
 

@@ -1,7 +1,8 @@
-//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `fixtures`.
+//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `dist`, `fixtures`.
 #![forbid(unsafe_code)]
 
 mod demo;
+mod dist;
 mod fixtures;
 mod jdk;
 mod matrix;
@@ -26,6 +27,8 @@ enum Task {
     Test(test::Options),
     /// Runs the leak shapes on every JDK and collector found and prints a table.
     Matrix(matrix::Options),
+    /// Makes the release binary with the agent inside and checks what it needs.
+    Dist(dist::Options),
     /// Compiles the Java fixtures and checks or rewrites their manifest.
     Fixtures(fixtures::Options),
 }
@@ -35,6 +38,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo(options) => demo::run(&options),
         Task::Test(options) => test::run(&options),
         Task::Matrix(options) => matrix::run(&options),
+        Task::Dist(options) => dist::run(&options),
         Task::Fixtures(options) => fixtures::run(&options),
     }
 }

@@ -24,6 +24,23 @@ pub fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Runs a command and gives its stdout; errs like [`run`].
+pub fn output(command: &mut Command) -> anyhow::Result<String> {
+    let shown = shown(command);
+    let out = command
+        .current_dir(workspace())
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| shown.clone())?;
+    ensure!(
+        out.status.success(),
+        "{shown}: {}\n{}",
+        out.status,
+        String::from_utf8_lossy(&out.stderr)
+    );
+    Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
 /// The agent library and the command.
 pub struct Built {
     /// `libjfr_chains_agent.so`.

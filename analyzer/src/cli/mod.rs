@@ -6,6 +6,7 @@ mod common;
 mod diff;
 mod events;
 mod gc;
+mod jvm;
 mod recover;
 mod report;
 mod summary;
@@ -65,6 +66,13 @@ enum Command {
     Diff(diff::Args),
     Summary(summary::Args),
     Gc(gc::Args),
+    Record(jvm::record::Args),
+    Start(jvm::drive::StartArgs),
+    Dump(jvm::drive::DumpArgs),
+    Stop(jvm::drive::StopArgs),
+    Status(jvm::drive::StatusArgs),
+    List(jvm::list::Args),
+    AgentPath(jvm::agent_path::Args),
 }
 
 /// Runs the command line `args`, the program's name first.
@@ -99,6 +107,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Baseline(args) => baseline::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Gc(args) => gc::run(&args),
+        Command::Record(args) => jvm::record::run(&args),
+        Command::Start(args) => jvm::drive::start(&args),
+        Command::Dump(args) => jvm::drive::dump(&args),
+        Command::Stop(args) => jvm::drive::stop(&args),
+        Command::Status(args) => jvm::drive::status(&args),
+        Command::List(args) => jvm::list::run(&args),
+        Command::AgentPath(args) => jvm::agent_path::run(&args),
     };
     result.unwrap_or_else(|error| {
         if common::is_broken_pipe(&error) {
