@@ -331,7 +331,10 @@ impl Jvm {
         if missing.is_some() || !self.last.seen && !first_of_run {
             self.last.threshold_printed = None;
             self.last.threshold_used = None;
-            self.last.ages = first_of_run.then(AgeTable::default);
+            self.last.ages = None;
+        }
+        if first_of_run {
+            self.last.ages = Some(AgeTable::default());
         }
         if !r.kind.is_young() {
             // Ages of collections of the whole heap are leftovers (JDK 25's G1 repeats the last table).
