@@ -227,10 +227,8 @@ impl Chain {
                 && other.producer == Producer::Jdk
                 && identity::same_leak(self, other);
         }
-        match (&self.identity, &other.identity) {
-            (Some(a), Some(b)) => a == b,
-            _ => identity::same_leak(self, other),
-        }
+        let told = self.identity.is_some() && self.identity == other.identity;
+        told || identity::same_leak(self, other)
     }
 }
 

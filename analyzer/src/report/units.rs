@@ -60,14 +60,23 @@ pub fn span(span: Nanos) -> String {
     match span.0 {
         0 => "0 s".to_owned(),
         1..1_000 => format!("{} ns", span.0),
-        1_000..1_000_000 => format!("{} us", three_digits(seconds * 1e6)),
-        1_000_000..1_000_000_000 => format!("{} ms", three_digits(seconds * 1e3)),
-        1_000_000_000..60_000_000_000 => format!("{} s", three_digits(seconds)),
+        1_000..1_000_000 => format!("{} us", trimmed(seconds * 1e6)),
+        1_000_000..1_000_000_000 => format!("{} ms", trimmed(seconds * 1e3)),
+        1_000_000_000..60_000_000_000 => format!("{} s", trimmed(seconds)),
         60_000_000_000..3_600_000_000_000 => two_units(whole / 60, "min", whole % 60, "s"),
         3_600_000_000_000..172_800_000_000_000 => {
             two_units(whole / 3600, "h", whole % 3600 / 60, "min")
         }
         _ => two_units(whole / 86_400, "d", whole % 86_400 / 3600, "h"),
+    }
+}
+
+/// Three significant digits, without a fraction of zeros.
+fn trimmed(value: f64) -> String {
+    let text = three_digits(value);
+    match text.split_once('.') {
+        Some((whole, fraction)) if fraction.bytes().all(|b| b == b'0') => whole.to_owned(),
+        _ => text,
     }
 }
 
@@ -143,6 +152,7 @@ mod tests {
         assert_eq!(span(Nanos(999)), "999 ns");
         assert_eq!(span(Nanos(1_200_000)), "1.20 ms");
         assert_eq!(span(Nanos(12_500_000_000)), "12.5 s");
+        assert_eq!(span(Nanos(4_000_000_000)), "4 s");
         assert_eq!(span(Nanos(200_000_000_000)), "3 min 20 s");
         assert_eq!(span(Nanos(7_500_000_000_000)), "2 h 5 min");
         assert_eq!(span(Nanos(u64::MAX)), "213503 d 23 h");

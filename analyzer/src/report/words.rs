@@ -103,7 +103,7 @@ fn short_version(version: &str) -> &str {
 pub fn grows(report: &Report, chain: &Chain) -> Vec<String> {
     let mut out = Vec::new();
     let mut parts = Vec::new();
-    if let Some(rate) = chain.growth_bytes_per_hour {
+    if let Some(rate) = chain.growth_bytes_per_hour.filter(|rate| rate.abs() >= 1.0) {
         parts.push(units::rate_per_hour(rate));
     }
     if let Some(bytes) = chain.retained_sampled_bytes {
@@ -135,7 +135,7 @@ pub fn grows(report: &Report, chain: &Chain) -> Vec<String> {
         out.push(format!("the same holder keeps {}", list(&chain.also_held)));
     }
     if let (Some(first), Some(last)) = (chain.first_seen, chain.last_seen)
-        && last > first
+        && last.since(first).0 >= 1_000_000_000
     {
         out.push(format!("seen over {}", units::span(last.since(first))));
     }
@@ -203,7 +203,10 @@ pub fn candidate(candidate: &Candidate) -> String {
     if let Some(bytes) = candidate.retained_sampled_bytes {
         parts.push(format!("{} retained by samples", units::bytes(bytes)));
     }
-    if let Some(rate) = candidate.growth_bytes_per_hour {
+    if let Some(rate) = candidate
+        .growth_bytes_per_hour
+        .filter(|rate| rate.abs() >= 1.0)
+    {
         parts.push(units::rate_per_hour(rate));
     }
     if let Some(thread) = &candidate.thread {
@@ -238,12 +241,24 @@ pub fn searches(report: &Report) -> Vec<(String, String)> {
 }
 
 fn one_search(search: &Search) -> String {
-    let mut parts = vec![match &search.outcome {
+    let mut parts = vec![outcome(&search.outcome)];
+    parts.extend(search_figures(search));
+    parts.join(", ")
+}
+
+/// How a search ended, in words.
+pub fn outcome(outcome: &SearchEnd) -> String {
+    match outcome {
         SearchEnd::Completed => "completed".to_owned(),
         SearchEnd::Abandoned(reason) => format!("abandoned: {}", abandon_reason(reason)),
         SearchEnd::Stopped => "stopped with its recording".to_owned(),
         SearchEnd::Running => "still running at the end".to_owned(),
-    }];
+    }
+}
+
+/// A search's figures, each with its name.
+pub fn search_figures(search: &Search) -> Vec<String> {
+    let mut parts = Vec::new();
     if let (Some(start), Some(end)) = (search.start, search.end) {
         parts.push(format!("over {}", units::span(end.since(start))));
     }
@@ -267,7 +282,7 @@ fn one_search(search: &Search) -> String {
             .iter()
             .map(|(name, value)| format!("{name} {value}")),
     );
-    parts.join(", ")
+    parts
 }
 
 /// An abandonment's reason with what it means; words of other producers as they are.

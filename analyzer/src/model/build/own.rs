@@ -196,7 +196,10 @@ impl OwnFacts {
         );
         search.coverage = share(done.coverage).or(search.coverage);
         search.note("resolved", Some(resolved(done.resolved, done.unresolved)));
-        search.note("partial", done.partial.then(|| "yes".to_owned()));
+        search.note(
+            "partial:",
+            done.partial.then(|| "part was left out".to_owned()),
+        );
     }
 
     fn abandoned(&mut self, ended: &own::SearchAbandoned, at: EpochNanos) {
@@ -214,7 +217,10 @@ impl OwnFacts {
         );
         search.coverage = share(ended.coverage).or(search.coverage);
         search.note("resolved", Some(resolved(ended.resolved, ended.unresolved)));
-        search.note("partial", ended.partial.then(|| "yes".to_owned()));
+        search.note(
+            "partial:",
+            ended.partial.then(|| "part was left out".to_owned()),
+        );
         search.note("because", ended.detail.clone());
         search.note("frontier", ended.frontier_entries.map(|n| n.to_string()));
         search.note("frontier cap", ended.frontier_cap.map(|n| n.to_string()));

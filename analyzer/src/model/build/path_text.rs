@@ -3,7 +3,7 @@
 use super::source::java_name;
 use crate::model::{Edge, EdgeKind, Hop};
 
-/// The hops of `root -> .field Class -> [] Class -> ...`; the root is left out.
+/// The hops of `root -> ::FIELD Class -> .field Class -> [3] Class -> ...`; the root is left out.
 ///
 /// Each step is an edge and a class, as in the text of a signature. Steps that do not look so are
 /// kept as a hop without an edge: a path with a gap is worth more than none.
@@ -21,7 +21,9 @@ fn step(text: &str) -> Option<Hop> {
         Some((edge, class)) if !class.is_empty() => (edge, class),
         _ => ("", text),
     };
-    let (kind, name, index) = if let Some(field) = edge.strip_prefix('.') {
+    let (kind, name, index) = if let Some(field) = edge.strip_prefix("::") {
+        (EdgeKind::Static, Some(field.to_owned()), None)
+    } else if let Some(field) = edge.strip_prefix('.') {
         (EdgeKind::Field, Some(field.to_owned()), None)
     } else if let Some(inside) = edge.strip_prefix('[').and_then(|e| e.strip_suffix(']')) {
         (EdgeKind::Array, None, inside.parse().ok())
@@ -51,7 +53,7 @@ mod tests {
     #[test]
     fn hops_come_back_from_the_text_of_a_path() {
         let hops = parse(
-            "static-field com.acme.Cache.MAP ->  java.util.HashMap -> .table java.util.HashMap$Node[] \
+            "static-field com.acme.Cache.MAP -> ::MAP java.util.HashMap -> .table java.util.HashMap$Node[] \
              -> [17] java.util.HashMap$Node -> .next java.util.HashMap$Node (x 3) -> .value com.acme.V",
         );
         let classes: Vec<_> = hops.iter().map(|hop| hop.class.as_str()).collect();
@@ -65,6 +67,7 @@ mod tests {
                 "com.acme.V"
             ]
         );
+        assert_eq!(hops[0].edge.kind, EdgeKind::Static);
         assert_eq!(hops[1].edge.name.as_deref(), Some("table"));
         assert_eq!(hops[2].edge.index, Some(17));
         assert_eq!(hops[3].run, 3);

@@ -16,8 +16,7 @@ const all = [...document.querySelectorAll("details")];
 for (const d of all) d.open = false;
 const closed = document.documentElement.scrollHeight;
 for (const d of all) d.querySelector("summary").click();
-requestAnimationFrame(() => setTimeout(() => {
-  const out = {
+const out = {
     details: all.length,
     opened: all.filter((d) => d.open).length,
     taller: document.documentElement.scrollHeight > closed,
@@ -28,9 +27,8 @@ requestAnimationFrame(() => setTimeout(() => {
     scripts: document.querySelectorAll("script").length,
     images: document.querySelectorAll("img, iframe, object, embed").length,
     errors: errors,
-  };
-  document.getElementById("probe").textContent = "PROBE" + JSON.stringify(out) + "END";
-}, 50));
+};
+document.getElementById("probe").textContent = "PROBE" + JSON.stringify(out) + "END";
 </script></body>"#;
 
 fn chromium() -> Option<PathBuf> {
@@ -103,7 +101,7 @@ fn probe(report: &Report, window: &str, dark: bool) -> Option<serde_json::Value>
     let file = dir.path().join("probe.html");
     std::fs::write(&file, open).unwrap();
     let window = format!("--window-size={window}");
-    let mut more = vec!["--dump-dom", "--virtual-time-budget=3000", &window];
+    let mut more = vec!["--dump-dom", &window];
     if dark {
         more.push("--blink-settings=preferredColorScheme=0");
     }

@@ -17,7 +17,7 @@ const LANE: f64 = 110.0;
 /// Height of a lane that shows bars only.
 const BARS: f64 = 36.0;
 /// Room above a lane for its title and legend.
-const HEAD: f64 = 34.0;
+const HEAD: f64 = 44.0;
 /// Room below the last lane for the axis.
 const AXIS: f64 = 26.0;
 /// Lines in one lane; colours differ for so many.
@@ -200,6 +200,20 @@ enum Words {
 }
 
 impl Words {
+    /// Where an axis for values up to `value` ends: a number that its half is round for, too.
+    fn end(self, value: f64) -> f64 {
+        match self {
+            Self::Bytes => {
+                let unit = 1024_f64.powf((value.max(1.0).ln() / 1024_f64.ln()).floor());
+                // Of the unit's powers of two, the halves between them included.
+                let binary = |n: f64| 2_f64.powf(n.log2().ceil());
+                let (whole, half) = (binary(value / unit), binary(value / unit / 1.5) * 1.5);
+                unit * whole.min(half).max(1.0)
+            }
+            Self::Number | Self::Span => nice(value),
+        }
+    }
+
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -216,7 +230,7 @@ impl Words {
 
 fn lane(title: &str, series: &[Series], words: Words, x: &Scale, top: f64) -> Lane {
     let values = series.iter().flat_map(|s| s.points.iter().map(|p| p.1));
-    let most = nice(values.fold(0.0, f64::max));
+    let most = words.end(values.fold(0.0, f64::max));
     let bottom = top + LANE;
     let y = |value: f64| bottom - (value / most).clamp(0.0, 1.0) * LANE;
     let mut legend = LEFT;
@@ -280,7 +294,7 @@ fn searches(report: &Report, x: &Scale, top: f64) -> Lane {
             color,
             title: format!(
                 "search #{number}: {}, {}",
-                super::view::outcome(&search.outcome),
+                crate::report::words::outcome(&search.outcome),
                 units::counted(search.passes, "pass", "passes")
             ),
         });
@@ -413,6 +427,15 @@ mod tests {
         report.searches.clear();
         report.candidates.clear();
         assert_eq!(plot(&report), None);
+    }
+
+    #[test]
+    fn an_axis_of_bytes_ends_at_a_size_that_memory_has() {
+        const MIB: f64 = 1024.0 * 1024.0;
+        assert_eq!(Words::Bytes.end(256.0 * MIB), 256.0 * MIB);
+        assert_eq!(Words::Bytes.end(300.0 * MIB), 384.0 * MIB);
+        assert_eq!(Words::Bytes.end(1000.0 * MIB), 1024.0 * MIB);
+        assert_eq!(Words::Bytes.end(0.0), 1.0);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::plot::{self, Plot};
 use super::tree::{self, Node};
 use crate::model::{Candidate, Chain, Report, SearchEnd, Verdict};
+use crate::report::words::search_figures;
 use crate::report::{advice, path, stack, units, words};
 
 /// Everything on the page.
@@ -164,16 +165,6 @@ impl View {
     }
 }
 
-/// A search's end in words.
-pub fn outcome(outcome: &SearchEnd) -> String {
-    match outcome {
-        SearchEnd::Completed => "completed".to_owned(),
-        SearchEnd::Abandoned(reason) => format!("abandoned: {reason}"),
-        SearchEnd::Stopped => "stopped".to_owned(),
-        SearchEnd::Running => "still running".to_owned(),
-    }
-}
-
 fn cards(report: &Report) -> Vec<Card> {
     let mut out = Vec::new();
     let mut card = |label, value| out.push(Card { label, value });
@@ -281,16 +272,25 @@ fn row(candidate: &Candidate) -> Row {
 }
 
 fn searches(report: &Report) -> Vec<Search> {
-    let lines = words::searches(report);
     report
         .searches
         .iter()
-        .zip(lines)
-        .map(|(search, (name, facts))| Search {
+        .zip(words::searches(report))
+        .map(|(search, (name, _))| Search {
             name,
-            outcome: outcome(&search.outcome),
+            outcome: match &search.outcome {
+                SearchEnd::Abandoned(_) => "abandoned".to_owned(),
+                other => words::outcome(other),
+            },
             ok: search.outcome == SearchEnd::Completed,
-            facts,
+            facts: {
+                let mut facts = search_figures(search);
+                if let SearchEnd::Abandoned(_) = &search.outcome {
+                    let why = words::outcome(&search.outcome);
+                    facts.insert(0, why.trim_start_matches("abandoned: ").to_owned());
+                }
+                facts.join(", ")
+            },
         })
         .collect()
 }
