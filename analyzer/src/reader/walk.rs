@@ -157,7 +157,7 @@ impl Walk {
         while at < bytes.len() {
             match head(bytes, at) {
                 Ok(head) => {
-                    walk.count(&head, resync.as_ref().map(|(types, _)| *types));
+                    walk.count(bytes, &head, resync.as_ref().map(|(types, _)| *types));
                     suspects.push(head);
                     at = head.end;
                 }
@@ -193,7 +193,7 @@ impl Walk {
         self.counts.iter().map(|tally| tally.events).sum()
     }
 
-    fn count(&mut self, head: &Head, types: Option<&Types<'_>>) {
+    fn count(&mut self, bytes: &[u8], head: &Head, types: Option<&Types<'_>>) {
         match head.type_id {
             METADATA_ID => self.metadata.push(*head),
             CHECKPOINT_ID => self.checkpoints.push(*head),
@@ -205,6 +205,8 @@ impl Walk {
                             tally.add(head);
                         }
                     }
+                    // Writers fill room that they may use later with an event of no content.
+                    None if is_filler(bytes, head) => {}
                     None => self.undeclared.entry(id).or_default().add(head),
                 }
             }
@@ -245,6 +247,12 @@ impl Walk {
             });
         }
     }
+}
+
+/// Whether an event has no content, or zeros only.
+fn is_filler(bytes: &[u8], head: &Head) -> bool {
+    let body = bytes.get(head.body..head.end).unwrap_or_default();
+    body.iter().all(|&byte| byte == 0)
 }
 
 /// The last events before damage shows: one of them may carry a damaged size.
