@@ -13,6 +13,8 @@ use chain_core::{Epoch, ThreadId};
 pub struct Sampling {
     /// The callback does anything at all.
     on: AtomicBool,
+    in_flight: AtomicU32,
+    session: AtomicU64,
     enabled: AtomicBool,
     boost: AtomicBool,
     table_full: AtomicBool,
@@ -36,11 +38,35 @@ pub struct Sampling {
     pub lost: AtomicU64,
 }
 
+/// A callback that is inside; leaving is dropping it.
+#[derive(Debug)]
+pub struct InFlight<'a>(&'a Sampling);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Sampling {
-    /// Whether callbacks work.
+    /// Enters a callback; `None` when callbacks are off. Cheap enough for every sample.
+    pub fn enter(&self) -> Option<InFlight<'_>> {
+        // Counted before the switch is read: whoever switches off and then sees 0 knows that nobody is inside.
+        self.in_flight.fetch_add(1, Ordering::SeqCst);
+        let flight = InFlight(self);
+        self.on.load(Ordering::SeqCst).then_some(flight)
+    }
+
+    /// Whether no callback is inside.
     #[must_use]
-    pub fn is_on(&self) -> bool {
-        self.on.load(Ordering::Relaxed)
+    pub fn is_quiet(&self) -> bool {
+        self.in_flight.load(Ordering::SeqCst) == 0
+    }
+
+    /// Which session this is, from 1: a thread's id belongs to one session.
+    #[must_use]
+    pub fn session(&self) -> u64 {
+        self.session.load(Ordering::Relaxed)
     }
 
     /// Lets callbacks work, with this sampling interval (bytes) and stack depth (frames).
@@ -48,12 +74,13 @@ impl Sampling {
         self.interval
             .store(interval_bytes.into(), Ordering::Relaxed);
         self.depth.store(depth_frames.into(), Ordering::Relaxed);
-        self.on.store(true, Ordering::Release);
+        self.session.fetch_add(1, Ordering::Relaxed);
+        self.on.store(true, Ordering::SeqCst);
     }
 
     /// Makes callbacks return at once.
     pub fn switch_off(&self) {
-        self.on.store(false, Ordering::Release);
+        self.on.store(false, Ordering::SeqCst);
     }
 
     /// Most frames of an allocation stack.
@@ -175,6 +202,18 @@ mod tests {
         assert_eq!(sampling.admission(), set);
         sampling.publish(&AdmissionSet::default());
         assert_eq!(sampling.admission(), AdmissionSet::default());
+    }
+
+    #[test]
+    fn a_callback_that_entered_before_the_switch_is_seen_inside() {
+        let sampling = Sampling::default();
+        assert!(sampling.enter().is_none() && sampling.is_quiet());
+        sampling.switch_on(1_024, 1);
+        let inside = sampling.enter();
+        sampling.switch_off();
+        assert!(inside.is_some() && !sampling.is_quiet());
+        drop(inside);
+        assert!(sampling.enter().is_none() && sampling.is_quiet());
     }
 
     #[test]

@@ -89,7 +89,10 @@ unsafe fn option_text(text: *const c_char) -> String {
 
 fn load(vm: Option<Vm>, text: &str, attached: bool) -> jint {
     let parsed = options::parse(text, &mut read_config);
-    log::set_level(parsed.options.log);
+    // A command leaves the working session's level alone.
+    if matches!(parsed.options.command, None | Some(Command::Start)) {
+        log::set_level(parsed.options.log);
+    }
     let strict = parsed.options.strict || attached;
     let reply = parsed.options.reply.clone();
     let errors: Vec<String> = parsed.errors.iter().map(ToString::to_string).collect();
@@ -111,8 +114,11 @@ fn load(vm: Option<Vm>, text: &str, attached: bool) -> jint {
             } else {
                 "; the agent is idle, the application runs on"
             };
-            for line in &lines {
-                crate::error!("{line}{end}");
+            // Who asked by attaching reads the answer; the application's stderr is not the place for it.
+            if reply.is_none() {
+                for line in &lines {
+                    crate::error!("{line}{end}");
+                }
             }
             answer(reply.as_deref(), &lines.join("\n"));
             if strict { JNI_ERR } else { JNI_OK }
@@ -262,7 +268,10 @@ fn answer(reply: Option<&str>, text: &str) {
         .write(true)
         .custom_flags(O_NOFOLLOW)
         .open(path);
-    if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
+    if let Err(error) = opened.and_then(|mut file| {
+        file.write_all(text.trim_end().as_bytes())?;
+        file.write_all(b"\n")
+    }) {
         crate::warning!("the answer could not be written to {path}: {error}");
     }
 }

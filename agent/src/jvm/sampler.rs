@@ -18,14 +18,16 @@ use crate::queue::WORDS;
 struct Local {
     /// A callback runs on this thread, or it is the worker.
     busy: bool,
-    /// 0: not seen yet.
+    /// Its id, of the session below.
     thread: u64,
+    /// 0: not seen yet.
+    session: u64,
     carry: Carry,
     lottery: Option<Lottery>,
 }
 
 thread_local! {
-    static LOCAL: Cell<Local> = const { Cell::new(Local { busy: false, thread: 0, carry: Carry(0), lottery: None }) };
+    static LOCAL: Cell<Local> = const { Cell::new(Local { busy: false, thread: 0, session: 0, carry: Carry(0), lottery: None }) };
 }
 
 /// Turns the callback off on the current thread for good: for the worker, whose own Java calls allocate.
@@ -100,9 +102,9 @@ pub(super) fn sampled(
     class: &Obj<'_>,
     size: i64,
 ) {
-    if !agent.sampling.is_on() {
+    let Some(_inside) = agent.sampling.enter() else {
         return;
-    }
+    };
     // A thread that is ending has no locals any more; its last samples are not worth a surprise.
     let Ok(mut local) = LOCAL.try_with(Cell::get) else {
         return;
@@ -127,7 +129,10 @@ fn admit(
     class: &Obj<'_>,
     size: i64,
 ) {
-    if local.thread == 0 {
+    let session = agent.sampling.session();
+    if local.session != session {
+        local.session = session;
+        local.carry = Carry::default();
         local.thread = agent.names.threads.next_id().0;
         local.lottery = Some(Lottery::new(
             local.thread.wrapping_mul(0x9e37_79b9_7f4a_7c15),

@@ -133,6 +133,15 @@ impl Classes {
         ))
     }
 
+    /// Forgets every class and gives the references back; ids begin anew.
+    pub(super) fn clear(&self) -> Vec<Weak> {
+        let entries = std::mem::take(&mut *lock(&self.0)).entries;
+        entries
+            .into_iter()
+            .filter_map(|entry| Arc::try_unwrap(entry.weak).ok())
+            .collect()
+    }
+
     /// How many classes have an id, and how many were refused one.
     #[must_use]
     pub fn counts(&self) -> (usize, u64) {

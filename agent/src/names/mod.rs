@@ -26,6 +26,17 @@ pub struct Names {
     pub traces: Traces,
 }
 
+impl Names {
+    /// Forgets everything; the weak references are the caller's to delete. Nobody else may hold a name's reference:
+    /// those that somebody does are left out.
+    pub fn clear(&self) -> Vec<crate::jvm::env::Weak> {
+        self.traces.clear();
+        let mut free = self.classes.clear();
+        free.extend(self.threads.clear());
+        free
+    }
+}
+
 /// Locks also after a panic of another holder: the data is plain and the agent is inert by then.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

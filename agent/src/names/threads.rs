@@ -72,6 +72,18 @@ impl Threads {
         }
     }
 
+    /// Forgets every thread and gives the references back; ids are not given again.
+    pub(super) fn clear(&self) -> Vec<Weak> {
+        let threads = std::mem::take(&mut *lock(&self.table));
+        let mut free = self.take_forgotten();
+        free.extend(
+            threads
+                .into_values()
+                .filter_map(|info| Arc::try_unwrap(info.weak?).ok()),
+        );
+        free
+    }
+
     /// Takes the weak references of forgotten threads that nobody else holds: the worker deletes them.
     pub fn take_forgotten(&self) -> Vec<Weak> {
         let list = std::mem::take(&mut *lock(&self.forgotten));

@@ -112,6 +112,14 @@ impl Traces {
         lock(&self.methods).clear();
     }
 
+    /// Forgets every stack and method; ids begin anew.
+    pub(super) fn clear(&self) {
+        let table = std::mem::take(&mut *lock(&self.table));
+        let methods = std::mem::take(&mut *lock(&self.methods));
+        // Freed outside the locks.
+        drop((table, methods));
+    }
+
     /// How many stacks are known, and how many were refused.
     #[must_use]
     pub fn counts(&self) -> (usize, u64) {

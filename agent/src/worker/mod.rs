@@ -38,6 +38,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// A status event at least this often.
 const STATUS_EVERY: Duration = Duration::from_secs(20);
+/// How long the end waits for callbacks that are inside.
+const QUIET_LIMIT: Duration = Duration::from_millis(200);
 /// Actions of one wake-up; more means that the engine does not come to rest.
 const MOST_ACTIONS: u32 = 10_000;
 /// Samples taken from the queue before the engine is asked again.
@@ -197,7 +199,7 @@ impl Worker {
     }
 
     fn begin(&mut self, jni: &Jni<'_>) {
-        self.discard_queue(jni);
+        self.forget(jni);
         self.read_gc(jni);
         let options = &self.session.options;
         self.sampling =
@@ -542,6 +544,22 @@ impl Worker {
             crate::warning!("{error}");
         }
         self.gc.close(jni);
+    }
+
+    /// Frees what callbacks have made: queued samples, names and their references.
+    fn forget(&self, jni: &Jni<'_>) {
+        let sampling = &self.agent.sampling;
+        let deadline = Instant::now() + QUIET_LIMIT;
+        while !sampling.is_quiet() && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        self.discard_queue(jni);
+        // A callback that is still inside may hold a name: then the next session frees them.
+        if sampling.is_quiet() {
+            for weak in self.agent.names.clear() {
+                jni.delete_weak(weak);
+            }
+        }
     }
 
     fn discard_queue(&self, jni: &Jni<'_>) {

@@ -427,6 +427,19 @@ fn coverage(search: &Search, drained: bool) -> Option<u16> {
     u16::try_from(seen.saturating_mul(1000) / (seen + missed).max(1)).ok()
 }
 
+/// Frees every reference when the worker drops its walk; nothing on a thread that is not attached.
+impl<H: Host> Drop for ConcurrentWalk<H> {
+    fn drop(&mut self) {
+        let vm = self.vm;
+        let Some(jni) = vm.current() else { return };
+        self.drop_search(&jni);
+        for kept in self.kept.drain(..) {
+            kept.free(&jni);
+        }
+        self.catalogue.clear(&jni);
+    }
+}
+
 impl<H: Host> HeapWalk for ConcurrentWalk<H> {
     fn run_pass(&mut self, plan: &PassPlan) -> PassReport {
         let mut report = PassReport {
