@@ -2,7 +2,9 @@
 
 mod config;
 mod counters;
+mod emit;
 mod journal;
+mod samples;
 mod status;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -99,6 +101,17 @@ impl Lookup for View<'_> {
     }
 }
 
+/// The allocation sampler, which only one agent of a JVM can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sampler {
+    /// Not asked for.
+    Off,
+    /// Ours.
+    On,
+    /// Not to be had.
+    Refused(Refusal),
+}
+
 struct Worker {
     agent: &'static Agent,
     session: Session,
@@ -112,7 +125,7 @@ struct Worker {
     counters: Counters,
     epoch: Epoch,
     started_epoch_millis: i64,
-    sampling: Result<(), Refusal>,
+    sampler: Sampler,
     facts: status::Facts,
     last_flush: Instant,
     last_status: Instant,
@@ -155,7 +168,7 @@ impl Worker {
             counters: Counters::default(),
             epoch: Epoch(0),
             started_epoch_millis,
-            sampling: Ok(()),
+            sampler: Sampler::Off,
             facts,
             last_flush: now,
             last_status: now,
@@ -201,38 +214,28 @@ impl Worker {
     fn begin(&mut self, jni: &Jni<'_>) {
         self.forget(jni);
         self.read_gc(jni);
-        let options = &self.session.options;
-        self.sampling =
-            sampler::start(self.agent.jvmti, options.interval_bytes).map_err(config::refusal);
-        let now = self.now();
-        match self.sampling {
-            Ok(()) => {
-                self.agent
-                    .sampling
-                    .switch_on(options.interval_bytes, options.depth_frames);
-                self.engine.handle(now, Input::SamplingStarted);
-                if self.session.file.is_some() {
-                    self.engine.handle(now, Input::RecordingStarted);
-                }
-            }
-            Err(refusal) => {
-                crate::error!("{}", record::refusal_text(refusal));
-                self.engine.handle(now, Input::SamplingUnavailable(refusal));
-            }
-        }
-        self.agent.sampling.publish(self.engine.admission());
         self.emit_status("started", "info", "The agent has started");
         for (code, message) in self.facts.degradations.clone() {
             self.emit_status(code, "warning", &message);
         }
-        if let Err(refusal) = self.sampling {
+        crate::info!("working: {}", self.facts.summary());
+        if self.session.file.is_some() {
+            self.recording_started();
+        }
+    }
+
+    /// A recording takes our events from now on: sampling runs while one does.
+    fn recording_started(&mut self) {
+        self.start_sampling();
+        self.engine.handle(self.now(), Input::RecordingStarted);
+        self.agent.sampling.publish(self.engine.admission());
+        if let Sampler::Refused(refusal) = self.sampler {
             self.emit_status(
                 "sampling-unavailable",
                 "error",
                 record::refusal_text(refusal),
             );
         }
-        crate::info!("working: {}", self.facts.summary());
     }
 
     /// Hands in what is new, does what the engine asks, writes what it says. `None` when it has stopped.
@@ -260,53 +263,6 @@ impl Worker {
             .sampling
             .publish_epoch(reading.epoch, callbacks, per_epoch);
         self.engine.handle(self.now(), Input::Gc(reading));
-    }
-
-    fn take_samples(&mut self, jni: &Jni<'_>) {
-        let counts = self.agent.sampling.counts();
-        if counts != self.counters.admission {
-            self.counters.admission = counts;
-            self.engine
-                .handle(self.now(), Input::AdmissionCounts(counts));
-        }
-        for _ in 0..MOST_SAMPLES {
-            let Some(sample) = sampler::take(self.agent) else {
-                break;
-            };
-            let tracked = Tracked {
-                weak: sample.weak,
-                class: sample.class,
-                thread: sample.thread,
-                trace: sample.trace,
-                weight: sample.weight,
-                epoch: sample.epoch,
-            };
-            match self.handles.insert(tracked) {
-                Ok(id) => {
-                    let input = Sample {
-                        id,
-                        class: sample.class,
-                        thread: sample.thread,
-                        object: sample.object,
-                        weight: sample.weight,
-                        epoch: sample.epoch,
-                        trace: sample.trace,
-                    };
-                    self.counters.samples_taken += 1;
-                    self.engine.handle(self.now(), Input::Sample(input));
-                }
-                Err(refused) => jni.delete_weak(refused.weak),
-            }
-        }
-        self.release(jni);
-    }
-
-    fn release(&mut self, jni: &Jni<'_>) {
-        for id in self.engine.take_released() {
-            if let Some(tracked) = self.handles.remove(id) {
-                jni.delete_weak(tracked.weak);
-            }
-        }
     }
 
     fn act(&mut self, jni: &Jni<'_>) -> Option<Tick> {
@@ -346,15 +302,6 @@ impl Worker {
         Some(self.now().after(chain_core::Millis(1_000)))
     }
 
-    /// The slots whose objects the collector has cleared.
-    fn sweep(&self, jni: &Jni<'_>) -> Vec<SampleId> {
-        self.handles
-            .iter()
-            .filter(|(_, tracked)| jni.is_cleared(&tracked.weak))
-            .map(|(id, _)| id)
-            .collect()
-    }
-
     fn reverify(&mut self) -> Vec<ChainAlive> {
         let cached: Vec<Arc<FoundChain>> = self.engine.cached_chains().cloned().collect();
         let verify = |found: &Arc<FoundChain>| ChainAlive {
@@ -362,123 +309,6 @@ impl Worker {
             alive: self.walk.reverify(found),
         };
         cached.iter().map(verify).collect()
-    }
-
-    /// Takes the engine's journal over, as events of many lines each.
-    fn collect_journal(&mut self) {
-        let lines = self.engine.drain_journal();
-        if self.session.file.is_none() {
-            return;
-        }
-        let at = self.now();
-        for event in self.journal.events(lines, at) {
-            self.emissions.push(Emission {
-                at,
-                what: Item::Event(Box::new(event.into())),
-            });
-        }
-    }
-
-    /// Takes the engine's records over, as events.
-    fn collect_records(&mut self) {
-        let records: Vec<Stamped> = self.engine.drain().collect();
-        for stamped in &records {
-            match &stamped.record {
-                Record::Admission(set) => self.agent.sampling.publish(set),
-                Record::CostBudget(budget) => {
-                    self.counters.core = budget.drops;
-                    self.counters.refusals = budget.refusals;
-                }
-                Record::LeakCandidate(candidate) => self.note_candidate(candidate),
-                Record::SearchStarted(_) => self.counters.searching = true,
-                Record::SearchEnded(_) | Record::SearchAbandoned(_) => {
-                    self.counters.searching = false
-                }
-                _ => {}
-            }
-            let view = View {
-                handles: &self.handles,
-                epoch: self.epoch,
-                container: self.container,
-                started_epoch_millis: self.started_epoch_millis,
-            };
-            self.mapper.map(stamped, &view, &mut self.emissions);
-        }
-    }
-
-    /// Says what happened to the file: on stderr once, and as an event.
-    fn tell_notices(&mut self) {
-        let notices = self
-            .session
-            .file
-            .as_mut()
-            .map(FileOutput::take_notices)
-            .unwrap_or_default();
-        for (code, sentence) in notices {
-            crate::warning!("{sentence}");
-            self.emit_status(code, "warning", &sentence);
-        }
-    }
-
-    /// Keeps the last word on a class for status answers.
-    fn note_candidate(&mut self, candidate: &LeakCandidate) {
-        if candidate.state == CandidateState::Gone {
-            self.counters.candidates.remove(&candidate.class);
-            return;
-        }
-        let name = self.agent.names.classes.name(candidate.class);
-        let text = format!(
-            "{}: {}, {}",
-            name.as_deref().unwrap_or("unknown"),
-            record::state_name(candidate.state),
-            record::progress(candidate)
-        );
-        self.counters.candidates.insert(candidate.class, text);
-    }
-
-    fn write(&mut self, jni: &Jni<'_>) {
-        self.collect_records();
-        self.collect_journal();
-        self.tell_notices();
-        for weak in self.agent.names.threads.take_forgotten() {
-            jni.delete_weak(weak);
-        }
-        let now = Instant::now();
-        if now.saturating_duration_since(self.last_status) >= STATUS_EVERY {
-            self.last_status = now;
-            self.emit_status("periodic", "info", "The agent works");
-        }
-        let flush_due = now.saturating_duration_since(self.last_flush) >= FLUSH_EVERY;
-        self.put_out(flush_due);
-        if flush_due {
-            self.last_flush = now;
-        }
-    }
-
-    /// Hands the collected events to the output.
-    fn put_out(&mut self, flush: bool) {
-        let emissions = std::mem::take(&mut self.emissions);
-        for emission in &emissions {
-            if let Item::Chain(chain) = &emission.what
-                && !chain.event.repeated
-            {
-                crate::info!("chain found: {}", chain.event.path);
-            }
-            if let Some(file) = &mut self.session.file {
-                file.emit(emission);
-            }
-        }
-        if flush && let Some(file) = &mut self.session.file {
-            file.flush();
-        }
-    }
-
-    fn emit_status(&mut self, code: &'static str, severity: &'static str, message: &str) {
-        let event = self.status_event(code, severity, message);
-        self.emissions.push(Emission {
-            at: self.now(),
-            what: Item::Event(Box::new(event.into())),
-        });
     }
 
     fn answer(&mut self, asked: Requests) {
@@ -493,10 +323,7 @@ impl Worker {
 
     /// The end: everything search-owned released, the last events written, nothing left in the JVM.
     fn finish(mut self, jni: &Jni<'_>) {
-        self.agent.sampling.switch_off();
-        if self.sampling.is_ok() {
-            sampler::stop(self.agent.jvmti);
-        }
+        self.stop_sampling();
         self.agent.abort.store(false, Ordering::Relaxed);
         self.read_gc(jni);
         self.take_samples(jni);
@@ -544,28 +371,6 @@ impl Worker {
             crate::warning!("{error}");
         }
         self.gc.close(jni);
-    }
-
-    /// Frees what callbacks have made: queued samples, names and their references.
-    fn forget(&self, jni: &Jni<'_>) {
-        let sampling = &self.agent.sampling;
-        let deadline = Instant::now() + QUIET_LIMIT;
-        while !sampling.is_quiet() && Instant::now() < deadline {
-            std::thread::yield_now();
-        }
-        self.discard_queue(jni);
-        // A callback that is still inside may hold a name: then the next session frees them.
-        if sampling.is_quiet() {
-            for weak in self.agent.names.clear() {
-                jni.delete_weak(weak);
-            }
-        }
-    }
-
-    fn discard_queue(&self, jni: &Jni<'_>) {
-        while let Some(sample) = sampler::take(self.agent) {
-            jni.delete_weak(sample.weak);
-        }
     }
 
     fn callbacks(&self) -> u64 {

@@ -139,7 +139,7 @@ fn long(value: u64) -> i64 {
 
 impl Worker {
     fn state(&self) -> &'static str {
-        if self.sampling.is_err() {
+        if self.sampler != super::Sampler::On {
             "idle"
         } else if self.counters.searching {
             "searching"
