@@ -5,9 +5,11 @@ mod check;
 mod common;
 mod diff;
 mod events;
+mod export;
 mod gc;
 mod jvm;
 mod recover;
+mod replay;
 mod report;
 mod summary;
 
@@ -64,6 +66,8 @@ enum Command {
     Check(check::Args),
     Baseline(baseline::Args),
     Diff(diff::Args),
+    Export(export::Args),
+    Replay(replay::Args),
     Summary(summary::Args),
     Gc(gc::Args),
     Record(jvm::record::Args),
@@ -106,6 +110,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Check(args) => check::run(&args),
         Command::Baseline(args) => baseline::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Gc(args) => gc::run(&args),
         Command::Record(args) => jvm::record::run(&args),
         Command::Start(args) => jvm::drive::start(&args),

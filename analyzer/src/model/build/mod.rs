@@ -19,6 +19,7 @@ use super::{
 use crate::reader::{self, Chunk, Recording};
 
 pub use self::old_object::Survivors;
+pub use self::source::Fields;
 
 /// Names of the event types that this module reads.
 const PREFIXES: &[&str] = &["jfrchains.", "datadog.ReferenceChain"];
@@ -170,11 +171,11 @@ fn is_wanted(name: &str) -> bool {
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether the agent wrote the chunk itself: it declares our types, and none that only a JVM has.
+/// Whether the agent wrote the chunk itself: it has our chains, and no type that only a JVM has.
 fn is_ours_alone(chunk: &Chunk<'_>) -> bool {
-    let types = chunk.types();
-    types.by_name("jfrchains.ReferenceChain").is_some()
-        && types.by_name("jdk.ActiveRecording").is_none()
+    let ours =
+        |(declared, _): (&reader::Type<'_>, _)| declared.name() == "jfrchains.ReferenceChain";
+    chunk.types().by_name("jdk.ActiveRecording").is_none() && chunk.counts().any(ours)
 }
 
 impl Parts {

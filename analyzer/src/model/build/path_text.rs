@@ -1,49 +1,52 @@
 //! Hops out of a chain's text, for recordings whose hop events are gone.
 
+use jfr_format::path::{ChainPath, Edge as PathEdge};
+
 use super::source::java_name;
+use crate::model::identity::field_edge_kind;
 use crate::model::{Edge, EdgeKind, Hop};
 
-/// The hops of `root -> ::FIELD Class -> .field Class -> [3] Class -> ...`; the root is left out.
-///
-/// Each step is an edge and a class, as in the text of a signature. Steps that do not look so are
-/// kept as a hop without an edge: a path with a gap is worth more than none.
+/// The hops of the text of a chain; none when it is not of that form.
 pub fn parse(path: &str) -> Vec<Hop> {
-    path.split(" -> ").skip(1).filter_map(step).collect()
-}
-
-fn step(text: &str) -> Option<Hop> {
-    let text = text.trim();
-    if text.is_empty() {
-        return None;
+    let Some(path) = ChainPath::parse(path) else {
+        return Vec::new();
+    };
+    let mut hops: Vec<Hop> = Vec::with_capacity(path.links.len());
+    for link in path.links {
+        let holder = hops.last().map_or("", |hop| hop.class.as_str());
+        let edge = match link.edge {
+            PathEdge::Field { name } => Edge {
+                kind: field_edge_kind(holder, &name),
+                name: Some(name),
+                index: None,
+            },
+            PathEdge::Static { name } => Edge {
+                kind: EdgeKind::Static,
+                name: Some(name),
+                index: None,
+            },
+            PathEdge::Array { index, .. } => Edge {
+                kind: EdgeKind::Array,
+                name: None,
+                index: index.and_then(|index| u64::try_from(index).ok()),
+            },
+            PathEdge::Other { name } => Edge {
+                kind: match EdgeKind::parse(&name) {
+                    EdgeKind::Unknown => EdgeKind::Class,
+                    kind => kind,
+                },
+                name: Some(name),
+                index: None,
+            },
+            _ => Edge::unknown(),
+        };
+        hops.push(Hop {
+            class: java_name(&link.class.name).into_owned(),
+            edge,
+            run: u64::from(link.run.max(1)),
+        });
     }
-    let (text, run) = take_run(text);
-    let (edge, class) = match text.split_once(' ') {
-        Some((edge, class)) if !class.is_empty() => (edge, class),
-        _ => ("", text),
-    };
-    let (kind, name, index) = if let Some(field) = edge.strip_prefix("::") {
-        (EdgeKind::Static, Some(field.to_owned()), None)
-    } else if let Some(field) = edge.strip_prefix('.') {
-        (EdgeKind::Field, Some(field.to_owned()), None)
-    } else if let Some(inside) = edge.strip_prefix('[').and_then(|e| e.strip_suffix(']')) {
-        (EdgeKind::Array, None, inside.parse().ok())
-    } else {
-        (EdgeKind::Unknown, None, None)
-    };
-    Some(Hop {
-        class: java_name(class).into_owned(),
-        edge: Edge { kind, name, index },
-        run,
-    })
-}
-
-/// `... (x 12)` at the end is a run.
-fn take_run(text: &str) -> (&str, u64) {
-    let run = text.rsplit_once(" (x ").and_then(|(before, rest)| {
-        let number = rest.strip_suffix(')')?.trim().parse().ok()?;
-        Some((before, number))
-    });
-    run.unwrap_or((text, 1))
+    hops
 }
 
 #[cfg(test)]
@@ -53,8 +56,9 @@ mod tests {
     #[test]
     fn hops_come_back_from_the_text_of_a_path() {
         let hops = parse(
-            "static-field com.acme.Cache.MAP -> ::MAP java.util.HashMap -> .table java.util.HashMap$Node[] \
-             -> [17] java.util.HashMap$Node -> .next java.util.HashMap$Node (x 3) -> .value com.acme.V",
+            "static-field com.acme.Cache.MAP -> ::MAP java.util.HashMap \
+             -> .table java.util.HashMap$Node[] -> [17/64] java.util.HashMap$Node \
+             -> .next java.util.HashMap$Node x3 -> .value com.acme.V",
         );
         let classes: Vec<_> = hops.iter().map(|hop| hop.class.as_str()).collect();
         assert_eq!(
