@@ -10,6 +10,7 @@ mod steps;
 mod test;
 
 use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
 /// Tasks of the jfr-chains workspace.
 #[derive(Parser)]
@@ -33,8 +34,18 @@ enum Task {
     Fixtures(fixtures::Options),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().task {
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> anyhow::Result<()> {
+    match task {
         Task::Demo(options) => demo::run(&options),
         Task::Test(options) => test::run(&options),
         Task::Matrix(options) => matrix::run(&options),
