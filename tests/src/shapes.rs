@@ -29,14 +29,14 @@ pub struct Shape {
     /// Leaked objects a second.
     #[serde(default = "thousand")]
     pub steps: u32,
-    /// Whether no strong chain may be reported.
+    /// Whether no durable chain may be reported.
     #[serde(default)]
     pub control: bool,
     /// Accepted verdicts; empty when the verdict is not the point.
     #[serde(default = "leak")]
     pub verdicts: Vec<String>,
     /// Accepted strengths of the chain.
-    #[serde(default = "strong")]
+    #[serde(default = "durable")]
     pub strength: Vec<String>,
     /// The GC root, unless it is a control.
     pub root: Option<Root>,
@@ -76,8 +76,8 @@ fn leak() -> Vec<String> {
     vec!["leak".into()]
 }
 
-fn strong() -> Vec<String> {
-    vec!["strong".into()]
+fn durable() -> Vec<String> {
+    vec!["durable".into()]
 }
 
 /// Every shape, by id.
@@ -146,15 +146,15 @@ impl Shape {
         }
         let chains = report["chains"].as_array().cloned().unwrap_or_default();
         if self.control {
-            let strong: Vec<String> = chains
+            let durable: Vec<String> = chains
                 .iter()
-                .filter(|c| c["strength"] == "strong")
+                .filter(|c| c["strength"] == "durable")
                 .map(shown)
                 .collect();
-            return if strong.is_empty() {
+            return if durable.is_empty() {
                 Ok(())
             } else {
-                Err(format!("strong chains: {strong:#?}"))
+                Err(format!("durable chains: {durable:#?}"))
             };
         }
         if chains.iter().any(|chain| self.fits(chain)) {
@@ -270,7 +270,7 @@ mod tests {
         let shape = &shapes[0];
         let hop = |kind: &str, name: &str, class: &str| json!({"class": class, "edge": {"kind": kind, "name": name}, "run": 1});
         let mut report = json!({"verdict": "leak", "chains": [{
-        "strength": "strong",
+        "strength": "durable",
         "root": {"kind": "static-field", "class": "shapes.S01StaticMap$Util", "field": "CACHE"},
         "hops": [
             hop("static", "CACHE", "java.util.HashMap"),

@@ -164,7 +164,7 @@ fn a_second_agent_in_one_jvm_stays_out() {
         );
         let out = out.run(LIMIT).unwrap();
         undisturbed(&out);
-        one_line_says(&out, &["already"]);
+        one_line_says(&out, &["twice"]);
         assert!(
             dir.path().join("a.jfr").is_file() && !dir.path().join("b.jfr").exists(),
             "{out}"

@@ -98,7 +98,7 @@ fn the_chain_of_the_order_leak_is_the_known_one() {
             "[] orders.Order",
         ];
         assert_eq!(hops[..known.len()], known, "JDK {}", jdk.version());
-        assert_eq!(chain["strength"], "strong");
+        assert_eq!(chain["strength"], "durable");
         assert_eq!(chain["producer"], "jfr-chains");
     }
 }

@@ -1,13 +1,19 @@
 //! The own recording: events and linked chains into a crash-safe file.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use chain_core::Tick;
+use jfr_format::path::ChainPath;
 use jfr_writer::{ChainSample, Clock, Counters, Notice, Options, Recording};
 
 use crate::record::{CommittedChain, Emission, Item};
+
+/// Most chains that are repeated beside a new one, and how long without being verified again.
+const REPEATED_MAX: usize = 128;
+const REPEATED_FOR: i64 = 150 * TICKS_PER_SECOND;
 
 /// Ticks are ns since the file was opened's origin.
 const TICKS_PER_SECOND: i64 = 1_000_000_000;
@@ -16,6 +22,14 @@ const TICKS_PER_SECOND: i64 = 1_000_000_000;
 pub struct FileOutput {
     recording: Recording,
     origin: Instant,
+    known: BTreeMap<i64, Known>,
+}
+
+/// A chain that was written, for its next linked sample.
+struct Known {
+    ticks: i64,
+    path: ChainPath,
+    sample: ChainSample,
 }
 
 impl fmt::Debug for FileOutput {
@@ -43,7 +57,11 @@ impl FileOutput {
         };
         let recording = Recording::open(path, clock, ticks_now(origin), Options::default())
             .map_err(|error| format!("option file={}: {error}", path.display()))?;
-        Ok(Self { recording, origin })
+        Ok(Self {
+            recording,
+            origin,
+            known: BTreeMap::new(),
+        })
     }
 
     /// Takes an event or a chain; it waits in memory for the next flush.
@@ -67,7 +85,21 @@ impl FileOutput {
             stack: chain.stack.clone(),
             ..ChainSample::default()
         };
-        self.recording.emit_chain(ticks, &chain.path, &sample);
+        self.known
+            .retain(|_, known| ticks.saturating_sub(known.ticks) < REPEATED_FOR);
+        if self.known.len() >= REPEATED_MAX {
+            self.known.pop_first();
+        }
+        let known = Known {
+            ticks,
+            path: chain.path.clone(),
+            sample,
+        };
+        self.known.insert(chain.event.chain, known);
+        // The JDK's views take the samples of the last instant alone, as the JVM writes them: all in one batch.
+        for known in self.known.values() {
+            self.recording.emit_chain(ticks, &known.path, &known.sample);
+        }
     }
 
     /// Writes what waits. A failure is a notice, the events keep waiting.
