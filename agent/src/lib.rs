@@ -14,6 +14,7 @@ pub mod options;
 pub mod output;
 pub mod queue;
 pub mod record;
+pub mod recordings;
 pub mod sampling;
 pub mod session;
 pub mod worker;

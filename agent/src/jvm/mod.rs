@@ -12,6 +12,7 @@ mod callbacks;
 pub mod env;
 pub mod epoch;
 pub mod guard;
+pub mod jfr;
 mod lifecycle;
 pub mod load;
 pub mod resolve;

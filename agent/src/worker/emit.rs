@@ -99,14 +99,16 @@ impl Worker {
     /// Hands the collected events to the output.
     pub(super) fn put_out(&mut self, flush: bool) {
         let emissions = std::mem::take(&mut self.emissions);
-        for emission in &emissions {
+        for emission in emissions {
             if let Item::Chain(chain) = &emission.what
                 && !chain.event.repeated
             {
                 crate::info!("chain found: {}", chain.event.path);
             }
             if let Some(file) = &mut self.session.file {
-                file.emit(emission);
+                file.emit(&emission);
+            } else {
+                self.offer(emission);
             }
         }
         if flush && let Some(file) = &mut self.session.file {

@@ -3,6 +3,7 @@
 mod config;
 mod counters;
 mod emit;
+mod join;
 mod journal;
 mod samples;
 mod status;
@@ -29,6 +30,7 @@ use crate::jvm::{epoch, guard, sampler, walk};
 use crate::names::Names;
 use crate::output::FileOutput;
 use crate::record::{Emission, Item, Lookup, Mapper, PassFacts};
+use crate::recordings::Recordings;
 use crate::session::Session;
 use crate::{gc, record};
 
@@ -132,6 +134,7 @@ struct Worker {
     deadline: Option<Instant>,
     emissions: Vec<Emission>,
     journal: journal::Journal,
+    recordings: Option<Recordings>,
 }
 
 impl Worker {
@@ -174,6 +177,7 @@ impl Worker {
             last_status: now,
             emissions: Vec::new(),
             journal: journal::Journal::default(),
+            recordings: None,
         }
     }
 
@@ -221,6 +225,8 @@ impl Worker {
         crate::info!("working: {}", self.facts.summary());
         if self.session.file.is_some() {
             self.recording_started();
+        } else {
+            self.join_recordings();
         }
     }
 
@@ -246,6 +252,7 @@ impl Worker {
             self.engine.handle(self.now(), Input::Container(reading));
         }
         self.take_samples(jni);
+        self.follow_recordings();
         let until = self.act(jni);
         self.write(jni);
         until
@@ -370,6 +377,7 @@ impl Worker {
         if let Some(Err(error)) = file.map(FileOutput::close) {
             crate::warning!("{error}");
         }
+        self.leave_recordings();
         self.gc.close(jni);
     }
 

@@ -167,6 +167,11 @@ impl Worker {
             .as_ref()
             .map(crate::output::FileOutput::counters)
             .unwrap_or_default();
+        let joined = self
+            .recordings
+            .as_ref()
+            .map(crate::recordings::Recordings::counters)
+            .unwrap_or_default();
         AgentStatus {
             code: Name::of(code),
             severity: Name::of(severity),
@@ -201,8 +206,8 @@ impl Worker {
             abandonments_dropped: long(drops.abandonments),
             records_dropped: long(drops.records),
             journal_dropped: long(drops.journal),
-            events_written: long(file.events_written),
-            events_dropped: long(file.events_dropped),
+            events_written: long(file.events_written.saturating_add(joined.committed)),
+            events_dropped: long(file.events_dropped.saturating_add(joined.dropped)),
             bytes_written: Bytes::from(file.bytes_written),
             tag_release_failures: long(drops.tag_release_failures),
             urgent_boost_backed_off: long(drops.urgent_boost_backed_off),
