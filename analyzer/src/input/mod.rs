@@ -84,6 +84,11 @@ impl Input {
         &self.path
     }
 
+    /// Whether the path can be opened again: a plain file, not a stream.
+    pub(crate) fn is_file(&self) -> bool {
+        self.path.as_os_str() != "-" && self.path.is_file()
+    }
+
     /// The decompressed bytes.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_slice()

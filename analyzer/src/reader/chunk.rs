@@ -380,6 +380,8 @@ fn search_metadata(bytes: &[u8]) -> Option<(Head, Metadata<'_>)> {
     // Every metadata event holds this name once in its string table, near its start.
     let needle: &[u8] = b"jdk.jfr.Event";
     let mut best = None;
+    // Hostile bytes can make every position look like metadata for long.
+    let mut work = bytes.len().saturating_mul(16).saturating_add(1 << 20);
     for name_at in memchr::memmem::find_iter(bytes, needle).take(64) {
         // The table's strings before it are few hundred kilobytes at the very most.
         let earliest = name_at.saturating_sub(1 << 18).max(header::LEN);
@@ -388,10 +390,16 @@ fn search_metadata(bytes: &[u8]) -> Option<(Head, Metadata<'_>)> {
             if found.type_id != METADATA_ID || found.end <= name_at {
                 continue;
             }
-            let metadata = read_metadata(bytes, &found);
-            if let Some(metadata) = metadata.filter(|metadata| metadata.broken.is_none()) {
+            let Some(metadata) = read_metadata(bytes, &found) else {
+                continue;
+            };
+            if metadata.broken.is_none() {
                 best = Some((found, metadata));
                 break;
+            }
+            work = work.saturating_sub(metadata.read + 64);
+            if work == 0 {
+                return best;
             }
         }
     }

@@ -18,6 +18,8 @@ pub(crate) struct Metadata<'a> {
     pub(crate) types: Types<'a>,
     /// Why reading stopped early; the types up to there are kept.
     pub(crate) broken: Option<DecodeError>,
+    /// Bytes that were looked at.
+    pub(crate) read: usize,
 }
 
 /// Reads the body of a metadata event: everything after its type id.
@@ -25,10 +27,12 @@ pub(crate) struct Metadata<'a> {
 /// Works with a stack of its own, so that no nesting of elements can exhaust the thread's.
 pub(crate) fn read<'a>(body: &'a [u8]) -> Metadata<'a> {
     let mut builder = Builder::default();
-    let broken = builder.tree(body).err();
+    let mut cursor = Cursor::new(body, 0);
+    let broken = builder.tree(&mut cursor).err();
     Metadata {
         types: builder.finish(),
         broken,
+        read: cursor.at(),
     }
 }
 
@@ -52,22 +56,21 @@ struct Builder<'a> {
 type Attributes<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
 
 impl<'a> Builder<'a> {
-    fn tree(&mut self, body: &'a [u8]) -> Result<(), DecodeError> {
-        let mut cursor = Cursor::new(body, 0);
+    fn tree(&mut self, cursor: &mut Cursor<'a>) -> Result<(), DecodeError> {
         // Start, duration and metadata id.
         cursor.skip_varints(3)?;
         let count = cursor.count()?;
-        self.strings = strings(&mut cursor, count)?;
+        self.strings = strings(cursor, count)?;
         // Elements whose children are still to be read: what they are, and how many are left.
         let mut open: Vec<(Element, usize)> = Vec::new();
         let mut attributes: Attributes<'a> = Vec::new();
         for _ in 0..MAX_ELEMENTS {
-            let name = self.string(&mut cursor)?;
+            let name = self.string(cursor)?;
             let attribute_count = cursor.count()?;
             attributes.clear();
             for _ in 0..attribute_count {
-                let key = self.string(&mut cursor)?;
-                let value = self.string(&mut cursor)?;
+                let key = self.string(cursor)?;
+                let value = self.string(cursor)?;
                 attributes.push((key, value));
             }
             let parent = open.last().map(|&(element, _)| element);

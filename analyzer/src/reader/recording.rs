@@ -1,14 +1,20 @@
 //! A whole file: its chunks, one by one or in parallel.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use jfr_format::header::State;
 use rayon::prelude::*;
 
 use super::chunk::Chunk;
 use super::error::{ReadError, Skipped};
 use super::event::Event;
-use super::split::{Refused, Split, split};
+use super::split::{Refused, Span, Split, split};
 use crate::input::Input;
+
+/// How often, and how many times, a file is opened again whose header is being rewritten.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const LOOKS: u32 = 5;
 
 /// A recording: every chunk of one file.
 ///
@@ -39,10 +45,31 @@ impl Recording {
     ///
     /// Damaged files open: see [`Recording::skipped`] and [`Chunk::skipped`]. Errs when the file
     /// cannot be read, or when not one chunk in it can.
+    ///
+    /// While a JVM rewrites the header of its last chunk, the file is looked at again for up to a
+    /// tenth of a second; then what is there is salvaged.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let input = Input::open(path)?;
-        let recording = Self::of(input)?;
-        Ok(recording)
+        let mut looks = 0;
+        Self::open_while(path, &mut || {
+            looks += 1;
+            if looks > LOOKS {
+                return false;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+            true
+        })
+    }
+
+    /// Opens a file again while its last header is being rewritten and `again` says to.
+    pub fn open_while(path: &Path, again: &mut dyn FnMut() -> bool) -> Result<Self, ReadError> {
+        loop {
+            let recording = Self::of(Input::open(path)?)?;
+            let updating = |span: &Span| span.header.state == State::Updating;
+            let file = recording.input.is_file();
+            if !(file && recording.split.spans.last().is_some_and(updating) && again()) {
+                return Ok(recording);
+            }
+        }
     }
 
     /// Reads a recording from memory; `name` stands for its path in messages.

@@ -47,14 +47,18 @@ pub(crate) fn head(bytes: &[u8], at: usize) -> Result<Head, HeadError> {
     if size == 0 {
         return Err(HeadError::ZeroSize);
     }
+    if size >= OVERFLOW
+        && let Some(checkpoint) = overflowed_checkpoint(bytes, at)
+    {
+        return Ok(checkpoint);
+    }
     let type_id = cursor.long();
     let end = usize::try_from(size)
         .ok()
         .and_then(|size| at.checked_add(size))
         .filter(|&end| end <= bytes.len());
     let (Some(end), Ok(type_id)) = (end, type_id) else {
-        let cut = HeadError::TooLong(size, bytes.len().saturating_sub(at));
-        return overflowed_checkpoint(bytes, at).ok_or(cut);
+        return Err(HeadError::TooLong(size, bytes.len().saturating_sub(at)));
     };
     if cursor.at() > end {
         return Err(HeadError::TooShort);
@@ -67,26 +71,29 @@ pub(crate) fn head(bytes: &[u8], at: usize) -> Result<Head, HeadError> {
     })
 }
 
+/// The first size that does not fit in four bytes of seven bits.
+const OVERFLOW: u64 = 1 << 28;
+
 /// Old JVMs padded every checkpoint's size to four bytes, and wrote sizes of 2^28 and more into
-/// the same four: the fourth byte then has eight bits and no continuation follows it.
+/// the same four: the fourth byte then has eight bits, and the type id follows it.
+///
+/// Read as an ordinary integer, the type id becomes a part of the size, and something else the type.
 #[cold]
 fn overflowed_checkpoint(bytes: &[u8], at: usize) -> Option<Head> {
-    let size = overflowed_size(bytes.get(at..)?.first_chunk()?)?;
+    let &[b0, b1, b2, b3, type_id] = bytes.get(at..)?.first_chunk()?;
+    let [b0, b1, b2, b3] = [b0, b1, b2, b3].map(usize::from);
+    let padded = b0 & b1 & b2 & b3 & 0x80 != 0 && i64::from(type_id) == CHECKPOINT_ID;
+    let size = b0 & 0x7f | (b1 & 0x7f) << 7 | (b2 & 0x7f) << 14 | b3 << 21;
     let end = at.checked_add(size).filter(|&end| end <= bytes.len())?;
-    let mut cursor = Cursor::new(bytes, at + 4);
-    let type_id = cursor.long().ok()?;
-    (type_id == CHECKPOINT_ID).then_some(Head {
+    // Five bytes of size are legal as well: then the type comes behind them.
+    let mut behind = Cursor::new(bytes, at + 5);
+    let ordinary = matches!(behind.long(), Ok(METADATA_ID | CHECKPOINT_ID));
+    (padded && !ordinary).then_some(Head {
         at,
         end,
-        type_id,
-        body: cursor.at(),
+        type_id: CHECKPOINT_ID,
+        body: at + 5,
     })
-}
-
-fn overflowed_size(padded: &[u8; 4]) -> Option<usize> {
-    let [b0, b1, b2, b3] = padded.map(usize::from);
-    let all_padded = b0 & b1 & b2 & b3 & 0x80 != 0;
-    all_padded.then_some(b0 & 0x7f | (b1 & 0x7f) << 7 | (b2 & 0x7f) << 14 | b3 << 21)
 }
 
 /// An unbroken sequence of events.
@@ -307,15 +314,5 @@ mod tests {
             body: 5,
         };
         assert_eq!(found, Ok(expected));
-    }
-
-    #[test]
-    fn old_checkpoint_sizes_that_overflow_their_padding_are_read() {
-        // 2^28 + 5 in four bytes.
-        assert_eq!(
-            overflowed_size(&[0x85, 0x80, 0x80, 0x80]),
-            Some((1 << 28) + 5)
-        );
-        assert_eq!(overflowed_size(&[0x85, 0x80, 0x80, 0x7f]), None);
     }
 }

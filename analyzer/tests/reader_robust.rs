@@ -1,0 +1,269 @@
+//! Cut and flipped recordings: always a result, never a panic, memory bounded.
+//!
+//! By default a sample of the positions is tried; `JFR_CHAINS_LONG=1` tries them all, and 100,000
+//! flips. Each test says how many it tried.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+mod chunks;
+
+use std::alloc::System;
+use std::io;
+
+use cap::Cap;
+use chunks::*;
+use jfr_chains_analyzer::reader::{Recording, Struct, Value};
+use jfr_chains_analyzer::recover::recover;
+use jfr_chains_analyzer::summary::{Format, Summary, render};
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Memory that no input of a mebibyte may make the reader take.
+const MEMORY: usize = 192 << 20;
+
+fn long() -> bool {
+    std::env::var_os("JFR_CHAINS_LONG").is_some_and(|value| value == "1")
+}
+
+const FRAME: i64 = 40;
+const TRACE: i64 = 41;
+const METHOD: i64 = 42;
+const SYMBOL: i64 = 43;
+const CLASS: i64 = 44;
+const EVENT: i64 = 200;
+
+/// A recording of two chunks with stacks, strings, arrays and several checkpoints.
+fn recording(len: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for chunk in 0..2 {
+        let mut spec = ChunkSpec::new()
+            .simple(SYMBOL, "jdk.types.Symbol", field("string", STRING))
+            .class(
+                CLASS,
+                "java.lang.Class",
+                &[pooled("name", SYMBOL), field("modifiers", INT)],
+            )
+            .class(
+                METHOD,
+                "jdk.types.Method",
+                &[
+                    pooled("type", CLASS),
+                    pooled("name", SYMBOL),
+                    pooled("descriptor", SYMBOL),
+                ],
+            )
+            .class(
+                FRAME,
+                "jdk.types.StackFrame",
+                &[pooled("method", METHOD), field("lineNumber", INT)],
+            )
+            .class(
+                TRACE,
+                "jdk.types.StackTrace",
+                &[field("truncated", BOOLEAN), array("frames", FRAME)],
+            )
+            .event_type(
+                EVENT,
+                "test.Sample",
+                &[
+                    field("text", STRING),
+                    pooled("stackTrace", TRACE),
+                    field("weight", DOUBLE),
+                ],
+            )
+            .event_type(
+                EVENT + 1,
+                "test.Numbers",
+                &[array("numbers", LONG), pooled("kind", CLASS)],
+            )
+            .metadata();
+        let mut number = 0;
+        while spec.at() < len / 2 {
+            number += 1;
+            let value = Bytes::new().text("a text").long(number % 5).raw(&[0; 8]);
+            spec = spec.event(EVENT, number, value);
+            let value = Bytes::new()
+                .long(3)
+                .long(1)
+                .long(-1)
+                .long(number)
+                .long(number % 3);
+            spec = spec.event(EVENT + 1, number, value);
+            if number % 40 == 1 {
+                spec = checkpoint(spec, number % 5);
+            }
+        }
+        bytes.extend(spec.build_with(|header| header.start_nanos += chunk));
+    }
+    bytes
+}
+
+fn checkpoint(spec: ChunkSpec, key: i64) -> ChunkSpec {
+    let frames = (0..4).fold(Bytes::new().raw(&[0]).long(4), |frames, line| {
+        frames.long(key).int(line)
+    });
+    spec.checkpoint(&[
+        (
+            SYMBOL,
+            &[
+                (key, Bytes::new().text("java/util/HashMap")),
+                (99, Bytes::new().text("(I)V")),
+            ],
+        ),
+        (CLASS, &[(key, Bytes::new().long(key).int(1))]),
+        (METHOD, &[(key, Bytes::new().long(key).long(key).long(99))]),
+        (TRACE, &[(key, frames)]),
+    ])
+}
+
+/// Reads everything in every way; returns how many events there were.
+fn exercise(bytes: &[u8]) -> u64 {
+    let Ok(recording) = Recording::from_bytes("cut.jfr", bytes.to_vec()) else {
+        return 0;
+    };
+    let mut values = 0;
+    for chunk in recording.chunks() {
+        for event in chunk.events() {
+            event.start();
+            values += visit(&event, 0);
+            let _ = event.verify();
+        }
+        assert!(
+            chunk
+                .skipped()
+                .all(|lost| lost.offset <= bytes.len() as u64)
+        );
+    }
+    assert!(values < 100 * bytes.len() as u64 + 1_000);
+    let mut summary = Summary::default();
+    summary.add(&recording);
+    render(&summary, Format::Json, &mut io::sink()).unwrap();
+    let mut whole = Vec::new();
+    let recovered = recover(&recording, &mut whole).unwrap();
+    if recovered.chunks > 0 {
+        let again = Recording::from_bytes("whole.jfr", whole).unwrap();
+        let events: u64 = again.chunks().map(|chunk| chunk.event_count()).sum();
+        assert_eq!(events, recovered.events);
+        assert!(
+            again
+                .chunks()
+                .all(|chunk| chunk.constant_count() > 0 || chunk.event_count() < 1 << 20)
+        );
+    }
+    summary.total
+}
+
+fn visit(of: &Struct<'_>, depth: u32) -> u64 {
+    of.fields()
+        .map(|(_, value)| match value {
+            Ok(Value::Struct(inner)) if depth < 4 => visit(&inner, depth + 1),
+            Ok(Value::Array(array)) => array
+                .iter()
+                .map(|element| {
+                    element.as_struct().map_or(1, |inner| {
+                        if depth < 4 {
+                            visit(&inner, depth + 1)
+                        } else {
+                            1
+                        }
+                    })
+                })
+                .sum(),
+            Ok(Value::Text(text)) => text.to_str().len() as u64,
+            _ => 1,
+        })
+        .sum()
+}
+
+fn bounded(what: &str, tried: usize) {
+    let most = ALLOCATOR.max_allocated();
+    eprintln!(
+        "{what}: {tried} tried, at most {} KiB of memory",
+        most >> 10
+    );
+    assert!(most < MEMORY, "{most} bytes were taken");
+}
+
+#[test]
+fn every_truncation_point_of_64_kib_gives_a_result() {
+    let bytes = recording(64 << 10);
+    let whole = exercise(&bytes);
+    assert!(whole > 1_000);
+    let step = if long() { 1 } else { 509 };
+    let mut tried = 0;
+    for cut in (0..bytes.len()).step_by(step) {
+        assert!(exercise(&bytes[..cut]) <= whole);
+        tried += 1;
+    }
+    bounded("truncation points", tried);
+}
+
+#[test]
+fn every_event_boundary_of_a_mebibyte_gives_a_result() {
+    let bytes = recording(1 << 20);
+    let recording = open_bytes(bytes.clone());
+    let mut boundaries = vec![0];
+    for chunk in recording.chunks() {
+        boundaries.push(usize::try_from(chunk.offset()).unwrap());
+        for event in chunk.events() {
+            boundaries.push(usize::try_from(event.file_offset()).unwrap() + event.size());
+        }
+    }
+    let step = if long() { 1 } else { 9_973 };
+    let mut tried = 0;
+    for boundary in boundaries.iter().step_by(step) {
+        for cut in [boundary.saturating_sub(1), *boundary, boundary + 1] {
+            exercise(&bytes[..cut.min(bytes.len())]);
+            tried += 1;
+        }
+    }
+    bounded("event boundaries", tried);
+}
+
+#[test]
+fn random_flips_give_a_result() {
+    let bytes = recording(16 << 10);
+    let rounds = if long() { 100_000 } else { 300 };
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..rounds {
+        let mut flipped = bytes.clone();
+        for _ in 0..=random.below(4) {
+            let at = random.below(flipped.len());
+            flipped[at] = match random.below(4) {
+                0 => 0,
+                1 => 0xff,
+                2 => flipped[at] ^ (1 << random.below(8)),
+                _ => u8::try_from(random.below(256)).unwrap(),
+            };
+        }
+        exercise(&flipped);
+    }
+    bounded("random flips", rounds);
+}
+
+#[test]
+fn random_bytes_behind_a_header_give_a_result() {
+    let header = recording(1 << 10)[..68].to_vec();
+    let rounds = if long() { 20_000 } else { 200 };
+    let mut random = Random(0x0123_4567_89ab_cdef);
+    for _ in 0..rounds {
+        let mut bytes = header.clone();
+        // Small bytes look most like ids, counts and sizes.
+        let most = [3, 16, 256][random.below(3)];
+        bytes.extend((0..random.below(4_096)).map(|_| u8::try_from(random.below(most)).unwrap()));
+        exercise(&bytes);
+    }
+    bounded("random bytes", rounds);
+}
+
+/// A xorshift generator: the same bytes in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % end as u64).unwrap()
+    }
+}
