@@ -171,7 +171,6 @@ pub fn of_chain(root_class: Option<&str>, hops: &[&str], leaf: &str) -> Option<N
         return None;
     }
     holders()
-        .take(3)
         .find_map(|class| find(HOLDERS, class))
         .or_else(|| find(LEAVES, leaf))
 }

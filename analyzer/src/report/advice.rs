@@ -2,7 +2,7 @@
 
 use crate::model::chain::simple_name;
 use crate::model::noise::is_jdk_class;
-use crate::model::{Chain, Frame, RootKind, Strength};
+use crate::model::{Chain, Frame, Producer, RootKind, Strength};
 
 /// One shape: when it applies, and what usually mends it.
 struct Shape {
@@ -104,11 +104,13 @@ const SHAPES: &[Shape] = &[
 /// What to look at, the most useful sentence first; empty only for a chain without any name.
 pub fn for_chain(chain: &Chain) -> Vec<String> {
     let mut out = Vec::new();
+    let grows = chain.producer == Producer::JfrChains;
     if let Some(owner) = owner(chain) {
         out.push(match container(chain) {
             Some(container) => format!(
-                "{owner} holds a {} that only grows: where are entries removed?",
-                simple_name(container)
+                "{owner} holds a {}{}: where are entries removed?",
+                simple_name(container),
+                if grows { " that only grows" } else { "" }
             ),
             None => format!("{owner}: when is it cleared?"),
         });

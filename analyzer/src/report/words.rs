@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::units;
+use super::{advice, units};
 use crate::model::{
     Candidate, Chain, InputInfo, Jvm, Producer, Report, Search, SearchEnd, Skipped, Verdict,
 };
@@ -211,6 +211,9 @@ pub fn candidate(candidate: &Candidate) -> String {
     }
     if let Some(thread) = &candidate.thread {
         parts.push(format!("allocated by thread \"{thread}\""));
+    }
+    if let Some(frame) = advice::adding_frame(&candidate.stack) {
+        parts.push(format!("made in {}", advice::frame_words(frame)));
     }
     parts.join("; ")
 }

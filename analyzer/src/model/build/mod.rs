@@ -1,6 +1,8 @@
 //! From events to facts: one chunk at a time, in parallel, nothing kept but what a report needs.
 
 mod datadog;
+#[cfg(test)]
+mod handmade;
 mod old_object;
 mod own;
 mod path_text;
@@ -8,6 +10,8 @@ mod process;
 mod root_words;
 mod series;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use self::old_object::OldObjects;
 use self::own::OwnFacts;
