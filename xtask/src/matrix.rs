@@ -51,7 +51,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             scope.spawn(|| {
                 while let Some(job) = queue.lock().ok().and_then(|mut queue| queue.pop_front()) {
                     let (short, failure) = result(&job);
-                    bar.println(format!("{} {} {short}", job.shape.id, job.column));
+                    let line = format!("{} {} {short}", job.shape.id, job.column);
+                    if bar.is_hidden() {
+                        eprintln!("{line}");
+                    } else {
+                        bar.println(line);
+                    }
                     bar.inc(1);
                     let row = format!("{} {}", job.shape.id, job.shape.what);
                     if let (Ok(mut results), Ok(mut failures)) = (results.lock(), failures.lock()) {
