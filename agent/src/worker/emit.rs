@@ -8,7 +8,11 @@ impl Worker {
     /// Takes the engine's journal over, as events of many lines each.
     pub(super) fn collect_journal(&mut self) {
         let lines = self.engine.drain_journal();
-        if self.session.file.is_none() {
+        let joined = self
+            .recordings
+            .as_ref()
+            .is_some_and(|recordings| recordings.is_enabled());
+        if self.session.file.is_none() && !joined {
             return;
         }
         let at = self.now();

@@ -369,6 +369,8 @@ impl Worker {
             jni.delete_weak(tracked.weak);
         }
         self.discard_queue(jni);
+        // What waits there still names classes and threads.
+        self.leave_recordings();
         crate::info!(
             "stopped: {}",
             self.status_text().lines().next().unwrap_or_default()
@@ -377,7 +379,6 @@ impl Worker {
         if let Some(Err(error)) = file.map(FileOutput::close) {
             crate::warning!("{error}");
         }
-        self.leave_recordings();
         self.gc.close(jni);
     }
 
