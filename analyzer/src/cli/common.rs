@@ -8,6 +8,7 @@ use anstream::AutoStream;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::gc::analysis::Builder;
 use crate::model::build::{self, Facts};
 use crate::model::merge::merge;
 use crate::model::{InputInfo, Report, Skipped};
@@ -39,8 +40,9 @@ impl Inputs {
     pub fn read(&self) -> Read {
         let mut recordings: Vec<(InputInfo, Facts)> = Vec::with_capacity(self.files.len());
         let mut failed = 0;
+        let mut gc = Builder::default();
         for path in &self.files {
-            match read_one(path) {
+            match read_one(path, &mut gc) {
                 Ok(read) => recordings.push(read),
                 Err(error) => {
                     complain(&error);
@@ -49,7 +51,11 @@ impl Inputs {
                 }
             }
         }
-        let report = (failed < self.files.len()).then(|| merge(recordings));
+        let report = (failed < self.files.len()).then(|| {
+            let mut report = merge(recordings);
+            report.add_collections(&gc.finish());
+            report
+        });
         Read {
             report,
             complete: failed == 0,
@@ -57,10 +63,11 @@ impl Inputs {
     }
 }
 
-fn read_one(path: &Path) -> Result<(InputInfo, Facts), String> {
+fn read_one(path: &Path, gc: &mut Builder) -> Result<(InputInfo, Facts), String> {
     let recording = Recording::open(path).map_err(|error| error.to_string())?;
     let bar = progress(path, recording.len());
     let read = build::read(&recording, &|bytes| bar.inc(bytes));
+    gc.add_recording(&recording, &mut |_| {});
     bar.finish_and_clear();
     Ok(read)
 }

@@ -16,3 +16,4 @@ pub mod num;
 pub mod out;
 pub mod record;
 pub mod rules;
+pub mod section;

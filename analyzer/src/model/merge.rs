@@ -164,6 +164,7 @@ impl Merged {
             heap_floor: rest.floor,
             passes: rest.passes,
             hints,
+            gc: None,
         }
     }
 }
@@ -241,6 +242,7 @@ impl Candidate {
             ever_qualified: false,
             state: None,
             confirmed: None,
+            discounted: None,
             values: None,
             folds: None,
             ages: None,

@@ -129,6 +129,9 @@ pub struct Candidate {
     pub thread: Option<String>,
     /// Where that thread allocates.
     pub stack: Vec<Frame>,
+    /// Why its ages say nothing yet: premature promotion or warm-up since the last old collection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discounted: Option<String>,
     /// Ids of chains that hold it.
     pub chains: Vec<String>,
     /// Why it is ranked last, if it is.
@@ -341,4 +344,20 @@ pub struct Report {
     pub passes: Vec<PassPoint>,
     /// What the recording lacks and how to get it.
     pub hints: Vec<String>,
+    /// What garbage collection has to do with it, when there is something to say.
+    pub gc: Option<crate::gc::section::Section>,
+}
+
+impl Report {
+    /// Adds what the collections of the same recordings say: a section, and the discount of candidates
+    /// that no old collection has confirmed yet.
+    pub fn add_collections(&mut self, analysis: &crate::gc::analysis::Analysis) {
+        self.gc = crate::gc::section::of(analysis, !self.candidates.is_empty());
+        let discount = self.gc.as_ref().and_then(|gc| gc.discount.clone());
+        for candidate in &mut self.candidates {
+            if candidate.confirmed != Some(true) {
+                candidate.discounted.clone_from(&discount);
+            }
+        }
+    }
 }

@@ -33,6 +33,8 @@ struct Document<'a> {
     agent: Option<&'a AgentStatus>,
     heap_floor: &'a [FloorPoint],
     hints: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gc: Option<&'a crate::gc::section::Section>,
 }
 
 /// The schema has objects here, never null.
@@ -63,6 +65,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         agent: report.agent.as_ref(),
         heap_floor: &report.heap_floor,
         hints: &report.hints,
+        gc: report.gc.as_ref(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)

@@ -6,6 +6,7 @@ use super::path::{self, Part};
 use super::safe::{markdown_code as code, markdown_text as text, terminal};
 use super::words::{self, FOOTER};
 use super::{advice, units};
+use crate::gc::section::headline;
 use crate::model::{Chain, Report};
 
 /// Writes `report` as GitHub-flavoured Markdown.
@@ -40,6 +41,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             )?;
         }
     }
+    collections(report, out)?;
     searches(report, out)?;
     writeln!(out, "\n## Read\n")?;
     for input in &report.inputs {
@@ -51,6 +53,23 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n---\n\n{FOOTER}")?;
     for unknown in words::unknowns(report) {
         writeln!(out, "- {}", text(&unknown))?;
+    }
+    Ok(())
+}
+
+fn collections(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Some(gc) = &report.gc else {
+        return Ok(());
+    };
+    writeln!(out, "\n## Garbage collection ({})\n", text(&gc.collector))?;
+    if let Some(discount) = &gc.discount {
+        writeln!(out, "{}\n", text(discount))?;
+    }
+    for finding in &gc.findings {
+        writeln!(out, "- **{}**", text(&headline(finding)))?;
+        for line in finding.story.iter().chain(&finding.advice) {
+            writeln!(out, "  - {}", text(line))?;
+        }
     }
     Ok(())
 }

@@ -137,6 +137,7 @@ pub fn leak() -> Report {
         reason: "1 class keeps growing over 30 values and a chain to it was verified.".to_owned(),
         candidates: vec![
             Candidate {
+                discounted: None,
                 class: "com.acme.shop.Order".to_owned(),
                 qualifying: true,
                 ever_qualified: true,
@@ -157,6 +158,7 @@ pub fn leak() -> Report {
                 series: ages(30),
             },
             Candidate {
+                discounted: None,
                 class: "com.acme.shop.Session".to_owned(),
                 qualifying: false,
                 ever_qualified: false,
@@ -253,6 +255,7 @@ pub fn leak() -> Report {
             heap_walk_call: Nanos(1_400_000),
         }],
         hints: Vec::new(),
+        gc: None,
     }
 }
 

@@ -12,6 +12,7 @@ use super::path::{self, Line, Part};
 use super::safe::terminal;
 use super::words::{self, FOOTER};
 use super::{advice, stack, units};
+use crate::gc::section::headline;
 use crate::model::{Candidate, Chain, Report, Verdict};
 
 /// Columns that prose and tables keep to; a single name may be longer.
@@ -42,6 +43,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     growing(report, out)?;
     noise_section(&noise, out)?;
+    collections(report, out)?;
     searches(report, out)?;
     cost(report, out)?;
     agent(report, out)?;
@@ -286,6 +288,30 @@ fn inputs(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn section(out: &mut dyn Write, title: &str) -> io::Result<()> {
     writeln!(out)?;
     writeln!(out, "{BOLD}{title}{BOLD:#}")
+}
+
+/// What garbage collection has to do with it.
+fn collections(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Some(gc) = &report.gc else {
+        return Ok(());
+    };
+    section(
+        out,
+        &format!("Garbage collection ({})", terminal(&gc.collector)),
+    )?;
+    if let Some(discount) = &gc.discount {
+        prose(out, "   ", discount, AnsiColor::Yellow.on_default())?;
+    }
+    for finding in &gc.findings {
+        prose(out, "   ", &headline(finding), BOLD)?;
+        for line in &finding.story {
+            prose(out, "     ", line, Style::new())?;
+        }
+        for line in &finding.advice {
+            prose(out, "     > ", line, Style::new())?;
+        }
+    }
+    prose(out, "   ", "jfr-chains gc FILE tells more.", DIM)
 }
 
 /// `   Label    text`, wrapped with a hanging indent.

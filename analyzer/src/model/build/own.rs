@@ -437,6 +437,7 @@ fn own_candidate(class: String, facts: CandidateFacts) -> Candidate {
     let last = facts.last;
     let noise = crate::model::noise::of_class(&class);
     Candidate {
+        discounted: None,
         class,
         qualifying: qualifies(&last),
         ever_qualified: facts.ever_qualified,
