@@ -66,6 +66,8 @@ pub struct Class {
     pub is_thread: bool,
     /// Whether the current search has followed the edge from an instance to this class.
     pub mirror_seen: bool,
+    /// Objects of it that the current search has seen.
+    pub seen: u32,
     /// Its static reference fields, once it is initialised.
     pub statics: Option<Arc<[Field]>>,
     array: bool,
@@ -126,6 +128,7 @@ impl Catalogue {
         for class in &mut self.classes {
             class.plan = Plan::Undecided;
             class.mirror_seen = false;
+            class.seen = 0;
             class.candidate = place_of(&self.signatures, &class.signature);
         }
     }
@@ -225,6 +228,7 @@ impl Catalogue {
             reference: None,
             is_thread: false,
             mirror_seen: false,
+            seen: 0,
             statics: None,
         });
         self.by_hash.entry(hash).or_default().push(index);

@@ -293,7 +293,7 @@ impl<H: Host> ConcurrentWalk<H> {
         node: NodeId,
         handle: Option<u64>,
     ) -> Option<(Chain, u64)> {
-        let observed = observe(search, &mut self.catalogue, jni, node)?;
+        let observed = observe(search, &mut self.catalogue, jni, node, self.abort)?;
         let hops = if plan.hops == 0 {
             HOPS
         } else {
@@ -417,14 +417,10 @@ fn reads(kept: &Kept, catalogue: &mut Catalogue, jni: &Jni<'_>) -> bool {
     true
 }
 
-/// Thousandths of what is reachable that was looked at; `None` while the walk goes on.
+/// Thousandths of what is reachable that was looked at; `None` while the walk goes on, and when the cap cut it, since
+/// nobody knows what lies behind what was not followed.
 fn coverage(search: &Search, drained: bool) -> Option<u16> {
-    let seen = search.nodes.count() as u64;
-    let missed = search.evicted;
-    if missed == 0 {
-        return drained.then_some(1000);
-    }
-    u16::try_from(seen.saturating_mul(1000) / (seen + missed).max(1)).ok()
+    (drained && search.evicted == 0).then_some(1000)
 }
 
 /// Frees every reference when the worker drops its walk; nothing on a thread that is not attached.

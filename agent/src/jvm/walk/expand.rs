@@ -1,8 +1,9 @@
 //! Reads what an object refers to.
 
 use super::catalogue::{ClassIndex, Loader};
+use super::content::{CROWDED, LOOKED_AT, content_of};
 use super::layout::{Layout, Plan, Role};
-use super::nodes::{Edge, NodeId};
+use super::nodes::{Content, Edge, NodeId};
 use super::pass::{AGAIN_HOPS, Pass};
 use super::search::{Admission, Deferred, Link, element, reach};
 use crate::jvm::env::Obj;
@@ -31,7 +32,8 @@ impl<'f> Pass<'_, 'f> {
         match (&known.plan, &known.layout) {
             (Plan::Fields(places), Layout::Fields(fields)) => {
                 let (places, fields, reference) = (places.clone(), fields.clone(), known.reference);
-                for place in places.iter() {
+                let mut unread = true;
+                for (at, place) in places.iter().enumerate() {
                     let Some(field) = fields.get(*place as usize) else {
                         continue;
                     };
@@ -40,12 +42,16 @@ impl<'f> Pass<'_, 'f> {
                     let Some(child) = (unsafe { self.jni.object_field(&object, field.id) }) else {
                         continue;
                     };
+                    let hash = (unread && at < LOOKED_AT)
+                        .then(|| self.remember(&child, node, *place))
+                        .flatten();
+                    unread &= hash.is_none();
                     let edge = Edge::slot(*place);
                     let strength = field.strength(reference);
                     if field.role == Role::Housekeeping {
                         self.defer(child, node, edge, strength);
                     } else {
-                        self.visit(
+                        self.visit_hashed(
                             child,
                             Link::Edge {
                                 from: node,
@@ -53,8 +59,12 @@ impl<'f> Pass<'_, 'f> {
                                 array: false,
                                 strength,
                             },
+                            hash,
                         );
                     }
+                }
+                if unread {
+                    self.search.nodes.read(node, Content::EMPTY);
                 }
                 self.jni.delete(object);
             }
@@ -67,9 +77,14 @@ impl<'f> Pass<'_, 'f> {
         // SAFETY: the plan says that the object is an array of references.
         let length = u32::try_from(unsafe { self.jni.array_length(&array) }).unwrap_or(0);
         let to = length.min(from.saturating_add(ELEMENTS));
+        let mut unread = true;
         for index in from..to {
             if let Some(child) = element(self.jni, &array, index) {
-                self.visit(
+                let hash = (unread && (index as usize) < LOOKED_AT)
+                    .then(|| self.remember(&child, node, index))
+                    .flatten();
+                unread &= hash.is_none();
+                self.visit_hashed(
                     child,
                     Link::Edge {
                         from: node,
@@ -77,8 +92,12 @@ impl<'f> Pass<'_, 'f> {
                         array: true,
                         strength: Strength::Durable,
                     },
+                    hash,
                 );
             }
+        }
+        if from == 0 && unread {
+            self.search.nodes.read(node, Content::EMPTY);
         }
         self.edges += u64::from(to.saturating_sub(from)) / EMPTY_SLOTS;
         if to < length {
@@ -93,6 +112,10 @@ impl<'f> Pass<'_, 'f> {
 
     /// Takes up an object read from another.
     pub(super) fn visit(&mut self, child: Obj<'f>, link: Link) {
+        self.visit_hashed(child, link, None);
+    }
+
+    fn visit_hashed(&mut self, child: Obj<'f>, link: Link, hash: Option<u32>) {
         self.edges += 1;
         let Some(class) = self.catalogue.class_of(self.jni, &child) else {
             self.jni.delete(child);
@@ -103,12 +126,11 @@ impl<'f> Pass<'_, 'f> {
             self.jni.delete(child);
             return;
         };
-        let (candidate, is_thread) = (known.candidate, known.is_thread);
-        if known.plan == Plan::Leaf && candidate.is_none() {
+        if known.plan == Plan::Leaf && known.candidate.is_none() {
             self.jni.delete(child);
             return;
         }
-        if is_thread && self.is_alive(&child) {
+        if known.is_thread && self.is_alive(&child) {
             // Live threads are roots: one that started since they were listed becomes one now.
             let name = self.jvmti.thread_name(self.jni, &child).unwrap_or_default();
             match self.admit_thread(&child, &name, None) {
@@ -117,23 +139,65 @@ impl<'f> Pass<'_, 'f> {
             }
             return;
         }
-        let Ok(hash) = self.jvmti.identity_hash(&child) else {
-            self.jni.delete(child);
-            return;
+        let hash = match hash {
+            Some(hash) => hash,
+            None => match self.jvmti.identity_hash(&child) {
+                Ok(hash) => hash.cast_unsigned(),
+                Err(_) => {
+                    self.jni.delete(child);
+                    return;
+                }
+            },
         };
-        let room = self.room();
-        match self
-            .search
-            .admit(class, hash.cast_unsigned(), link, candidate, room)
-        {
+        match self.admit(&child, class, hash, link) {
             Admission::New(node) => {
-                self.new_nodes += 1;
                 self.follow_class(&child, class, node);
                 self.enqueue_or_drop(child, class, node);
             }
             Admission::Stronger(node) => self.enqueue_or_drop(child, class, node),
             Admission::Refused(_) => self.jni.delete(child),
         }
+    }
+
+    /// Records an object, telling it apart from a seen one that shares its class and hash.
+    pub(super) fn admit(
+        &mut self,
+        object: &Obj<'_>,
+        class: ClassIndex,
+        hash: u32,
+        link: Link,
+    ) -> Admission {
+        let room = self.room();
+        let (jni, jvmti, catalogue) = (self.jni, self.jvmti, &*self.catalogue);
+        let known = catalogue.get(class);
+        let candidate = known.and_then(|c| c.candidate);
+        let asks = known.is_some_and(|c| c.seen >= CROWDED) && self.search.may_tell_apart();
+        let mut now = None;
+        let admission = self
+            .search
+            .admit(class, hash, link, candidate, room, |content| {
+                !asks
+                    || *now.get_or_insert_with(|| content_of(jni, jvmti, catalogue, class, object))
+                        == content
+            });
+        if let Admission::New(node) = admission {
+            self.new_nodes += 1;
+            if let Some(now) = now {
+                self.search.told_apart += 1;
+                self.search.nodes.read(node, now);
+            }
+            if let Some(known) = self.catalogue.get_mut(class) {
+                known.seen = known.seen.saturating_add(1);
+            }
+        }
+        admission
+    }
+
+    /// Remembers the first referent of an object as what tells it apart; the referent's hash.
+    fn remember(&mut self, referent: &Obj<'_>, node: NodeId, place: u32) -> Option<u32> {
+        let hash = self.jvmti.identity_hash(referent).ok()?.cast_unsigned();
+        self.search.nodes.read(node, Content::new(place, hash));
+        Some(hash)
     }
 
     fn defer(&mut self, child: Obj<'f>, from: NodeId, edge: Edge, strength: Strength) {

@@ -11,6 +11,7 @@
 pub mod catalogue;
 mod clock;
 pub mod concurrent;
+mod content;
 mod expand;
 pub mod frontier;
 pub mod layout;
@@ -20,6 +21,7 @@ pub mod nodes;
 pub mod observe;
 pub mod pass;
 pub mod roots;
+mod runs;
 pub mod search;
 pub mod sigs;
 pub mod stack_roots;

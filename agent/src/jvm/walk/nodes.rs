@@ -48,12 +48,31 @@ impl Edge {
     }
 }
 
+/// A fingerprint of what an object refers to; [`Content::UNREAD`] while it was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Content(u32);
+
+impl Content {
+    /// Not read yet.
+    pub const UNREAD: Self = Self(0);
+    /// Read, and nothing that could tell it apart was there.
+    pub const EMPTY: Self = Self(1);
+
+    /// From the place and the identity hash of the first referent that is there.
+    #[must_use]
+    pub fn new(place: u32, hash: u32) -> Self {
+        let spread = place.rotate_left(24) ^ hash.wrapping_mul(0x9E37_79B1);
+        Self(spread.max(2))
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Node {
     parent: u32,
     edge: u32,
     sig: SigId,
     hash: u32,
+    content: Content,
 }
 
 /// An object on a path and the edge to it, `None` for what the root refers to.
@@ -96,9 +115,16 @@ impl Nodes {
             .get(id as usize & (NODES_PER_CHUNK - 1))
     }
 
-    /// Looks for an object with this key; `same_class` says whether a signature's class is the object's.
+    /// Looks for an object with this key; `same_class` says whether a signature's class is the object's, `same` whether
+    /// the object holds what a seen one held (asked only when key and class agree and the seen one was read).
     #[must_use]
-    pub fn find(&self, class: u32, hash: u32, same_class: impl Fn(SigId) -> bool) -> Found {
+    pub fn find(
+        &self,
+        class: u32,
+        hash: u32,
+        same_class: impl Fn(SigId) -> bool,
+        mut same: impl FnMut(Content) -> bool,
+    ) -> Found {
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = mix(class, hash) & mask;
         loop {
@@ -109,6 +135,7 @@ impl Nodes {
                     if let Some(node) = self.node(stored - 1)
                         && node.hash == hash
                         && same_class(node.sig)
+                        && (node.content == Content::UNREAD || same(node.content))
                     {
                         return Found::Seen(NodeId(stored - 1));
                     }
@@ -116,6 +143,21 @@ impl Nodes {
             }
             at = (at + 1) & mask;
         }
+    }
+
+    /// Remembers what an object held when it was expanded first.
+    pub fn read(&mut self, id: NodeId, content: Content) {
+        if let Some(node) = self.node_mut(id)
+            && node.content == Content::UNREAD
+        {
+            node.content = content;
+        }
+    }
+
+    fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.chunks
+            .get_mut((id.0 >> CHUNK_SHIFT) as usize)?
+            .get_mut(id.0 as usize & (NODES_PER_CHUNK - 1))
     }
 
     /// Whether one more object fits in `cap` bytes, growth of the table included.
@@ -166,6 +208,7 @@ impl Nodes {
             edge,
             sig,
             hash,
+            content: Content::UNREAD,
         });
         self.len += 1;
         self.place(class, hash, id);
@@ -190,8 +233,8 @@ impl Nodes {
         slots.resize(self.grown_slots(), 0);
         self.slots = slots;
         for id in 0..self.len {
-            if let Some(&Node { sig, hash, .. }) = self.node(id) {
-                self.place(class_of(sig), hash, id);
+            if let Some(node) = self.node(id).copied() {
+                self.place(class_of(node.sig), node.hash, id);
             }
         }
         Some(())
@@ -200,16 +243,13 @@ impl Nodes {
     /// Hangs an object elsewhere: a stronger way to it was found.
     pub fn rehang(&mut self, id: NodeId, referrer: Referrer, sig: SigId) {
         let (parent, edge) = link(referrer);
-        let node = self
-            .chunks
-            .get_mut((id.0 >> CHUNK_SHIFT) as usize)
-            .and_then(|chunk| chunk.get_mut(id.0 as usize & (NODES_PER_CHUNK - 1)));
-        if let Some(node) = node {
+        if let Some(node) = self.node_mut(id) {
             *node = Node {
                 parent,
                 edge,
                 sig,
                 hash: node.hash,
+                content: node.content,
             };
         }
     }
@@ -302,13 +342,13 @@ mod tests {
             add(&mut nodes, i % 7, i, Referrer::Root(RootId(i)));
         }
         for i in 0..100_000 {
-            let Found::Seen(id) = nodes.find(i % 7, i, |s| s == SigId(i % 7)) else {
+            let Found::Seen(id) = nodes.find(i % 7, i, |s| s == SigId(i % 7), |_| true) else {
                 panic!("{i} is lost");
             };
             assert_eq!(nodes.referrer(id), Some(Referrer::Root(RootId(i))));
         }
         assert!(matches!(
-            nodes.find(8, 3, |s| s == SigId(8)),
+            nodes.find(8, 3, |s| s == SigId(8), |_| true),
             Found::Free(_)
         ));
     }
@@ -318,11 +358,14 @@ mod tests {
         let mut nodes = Nodes::default();
         add(&mut nodes, 1, 42, Referrer::Root(RootId(0)));
         assert!(matches!(
-            nodes.find(2, 42, |s| s == SigId(2)),
+            nodes.find(2, 42, |s| s == SigId(2), |_| true),
             Found::Free(_)
         ));
         let second = add(&mut nodes, 2, 42, Referrer::Root(RootId(1)));
-        assert_eq!(nodes.find(2, 42, |s| s == SigId(2)), Found::Seen(second));
+        assert_eq!(
+            nodes.find(2, 42, |s| s == SigId(2), |_| true),
+            Found::Seen(second)
+        );
     }
 
     #[test]
@@ -343,9 +386,29 @@ mod tests {
     #[test]
     fn the_cap_counts_the_growth_of_the_table_before_it_happens() {
         let mut nodes = Nodes::default();
-        assert!(!nodes.has_room(1 << 20));
+        assert!(!nodes.has_room(1 << 20), "the first chunk alone is more");
         assert!(nodes.has_room(2 << 20));
         add(&mut nodes, 1, 1, Referrer::Root(RootId(0)));
-        assert_eq!(nodes.bytes(), NODES_PER_CHUNK * 16 + (1 << 12) * 4);
+        assert_eq!(nodes.bytes(), NODES_PER_CHUNK * 20 + (1 << 12) * 4);
+    }
+
+    #[test]
+    fn two_objects_with_one_hash_are_told_apart_by_what_they_hold() {
+        let mut nodes = Nodes::default();
+        let first = add(&mut nodes, 1, 42, Referrer::Root(RootId(0)));
+        let holds = Content::new(0, 77);
+        let find = |nodes: &Nodes, now| nodes.find(1, 42, |s| s == SigId(1), |c| c == now);
+        assert_eq!(
+            find(&nodes, Content::new(0, 5)),
+            Found::Seen(first),
+            "unread"
+        );
+        nodes.read(first, holds);
+        assert_eq!(find(&nodes, holds), Found::Seen(first));
+        assert!(matches!(find(&nodes, Content::new(0, 5)), Found::Free(_)));
+        let second = add(&mut nodes, 1, 42, Referrer::Root(RootId(1)));
+        nodes.read(second, Content::new(0, 5));
+        assert_eq!(find(&nodes, Content::new(0, 5)), Found::Seen(second));
+        assert_eq!(nodes.sig(second), Some(SigId(1)));
     }
 }

@@ -4,7 +4,7 @@
 //! attempt. Only inside an array another element of the recorded class may stand in for the recorded one, since
 //! maps and lists move their elements.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use chain_core::chain::{
     Chain, Edge as ChainEdge, EdgeKind, Hop, Root as ChainRoot, RootKind, Strength,
@@ -18,13 +18,14 @@ use super::library::RefKind;
 use super::names::java_name;
 use super::nodes::{Edge, NodeId, PathStep, RootId};
 use super::roots::Root;
+use super::runs::collapse;
 use super::search::{Search, element, is_of, read_edge};
 use super::sigs::{SigId, Step};
 use super::tally::Rank;
 use crate::jvm::env::{FieldId, Jni, Obj};
 
 /// Longest path that is re-read.
-const MAX_STEPS: usize = 200_000;
+const MAX_STEPS: usize = 1_200_000;
 /// Elements looked through for another one of the recorded class.
 const MAX_ELEMENTS: u32 = 100_000;
 
@@ -38,17 +39,22 @@ pub struct Observed<'f> {
     pub leaf: Obj<'f>,
 }
 
-/// Reads the path to `node` again. `None` when it does not hold any more.
+/// Reads the path to `node` again. `None` when it does not hold any more, or when `abort` is set.
 pub fn observe<'f>(
     search: &Search,
     catalogue: &mut Catalogue,
     jni: &Jni<'f>,
     node: NodeId,
+    abort: &AtomicBool,
 ) -> Option<Observed<'f>> {
     let (root, recorded) = search.nodes.path(node, MAX_STEPS)?;
     let mut at = search.roots.read(jni, catalogue, root)?;
     let mut steps: Vec<PathStep> = Vec::with_capacity(recorded.len());
     for (edge, to) in recorded {
+        if abort.load(Ordering::Relaxed) {
+            jni.delete(at);
+            return None;
+        }
         let mut taken = edge;
         if let (Some(edge), Some((_, from))) = (edge, steps.last().copied()) {
             let next = read_edge(search, catalogue, jni, &at, from, edge);
@@ -131,65 +137,59 @@ pub fn tell(
     observed: &Observed<'_>,
     max_hops: usize,
 ) -> Option<Chain> {
-    let mut hops: Vec<Hop> = Vec::new();
     let (root, first_edge) = tell_root(search, catalogue, observed.root);
     let mut strength = Strength::of_root(root.kind);
+    let mut path = Vec::with_capacity(observed.steps.len());
     let mut previous: Option<NodeId> = None;
-    let mut kind = root.kind;
-    let mut previous_objects = 1;
-    let mut own_growth = 1;
     for (edge, node) in &observed.steps {
-        let sig = search.nodes.sig(*node)?;
-        let class = catalogue.get(search.sigs.class(sig))?;
-        let edge = match (edge, previous) {
+        let step = match (edge, previous) {
             (Some(edge), Some(from)) => {
-                let (told, weakened) = tell_edge(search, catalogue, from, *edge);
-                strength = strength.max(weakened);
-                if hops.len() == 1
-                    && kind == RootKind::Thread
-                    && matches!(
-                        told.name.as_deref(),
-                        Some("threadLocals" | "inheritableThreadLocals")
-                    )
-                {
-                    kind = RootKind::ThreadLocal;
-                }
-                told
+                strength = strength.max(edge_strength(search, catalogue, from, *edge));
+                Step::of(*edge, is_array(search, catalogue, from))
             }
+            _ => Step::Root(observed.root),
+        };
+        path.push((class_at(search, *node)?, step));
+        previous = Some(*node);
+    }
+    let runs = collapse(path.into_iter());
+    if runs.len() > max_hops {
+        return None;
+    }
+    let mut hops: Vec<Hop> = Vec::with_capacity(runs.len());
+    let mut previous_objects = 1;
+    for run in runs {
+        let (edge, node) = observed.steps.get(run.first)?;
+        let class = catalogue.get(run.class)?;
+        let from = run
+            .first
+            .checked_sub(1)
+            .and_then(|at| observed.steps.get(at));
+        let edge = match (edge, from) {
+            (Some(edge), Some((_, from))) => tell_edge(search, catalogue, *from, *edge),
             _ => first_edge.clone(),
         };
-        let name: Arc<str> = java_name(&class.signature).into();
-        let objects = search.sigs.objects(sig).max(1);
-        if goes_on(&hops, &name, &edge) {
-            if let Some(last) = hops.last_mut() {
-                last.run = last.run.saturating_add(1);
-            }
-            previous = Some(*node);
-            continue;
-        }
+        let objects = search.sigs.objects(search.nodes.sig(*node)?).max(1);
         let growth = objects.div_ceil(previous_objects);
+        // What hangs on a root alone grows itself: a list that a static field holds by its first node.
+        let mut fan_out = 1;
         match hops.last_mut() {
             Some(last) => last.fan_out = last.fan_out.max(growth),
-            // A list that a static field holds by its first node grows at that node.
-            None if kind == RootKind::StaticField => own_growth = growth,
+            None if root.kind == RootKind::StaticField => fan_out = growth,
             None => {}
         }
-        if hops.len() >= max_hops {
-            return None;
-        }
         hops.push(Hop {
-            class: name,
+            class: java_name(&class.signature).into(),
             class_id: None,
             application: class.loader.is_application(),
             edge,
-            run: 1,
-            fan_out: std::mem::replace(&mut own_growth, 1),
+            run: run.length,
+            fan_out,
         });
         previous_objects = objects;
-        previous = Some(*node);
     }
     let chain = classify(Chain {
-        root: ChainRoot { kind, ..root },
+        root,
         hops,
         strength,
     });
@@ -199,16 +199,20 @@ pub fn tell(
     })
 }
 
-/// Whether an edge to an object of class `name` goes on with the run that the last hop ends: the same class again by
-/// the same field, or by another field of the same structure (a tree's `left` and `right`).
-fn goes_on(hops: &[Hop], name: &Arc<str>, edge: &ChainEdge) -> bool {
-    let [.., before, last] = hops else {
-        return false;
-    };
-    edge.kind == EdgeKind::Field
-        && last.edge.kind == EdgeKind::Field
-        && last.class == *name
-        && before.class == *name
+fn is_array(search: &Search, catalogue: &Catalogue, node: NodeId) -> bool {
+    class_at(search, node)
+        .and_then(|class| catalogue.get(class))
+        .is_some_and(|class| matches!(class.layout, Layout::Array))
+}
+
+fn edge_strength(search: &Search, catalogue: &Catalogue, from: NodeId, edge: Edge) -> Strength {
+    let class = class_at(search, from).and_then(|class| catalogue.get(class));
+    match (class.map(|c| (&c.layout, c.reference)), edge.index()) {
+        (Some((Layout::Fields(fields), reference)), Some(index)) => fields
+            .get(index as usize)
+            .map_or(Strength::Durable, |field| field.strength(reference)),
+        _ => Strength::Durable,
+    }
 }
 
 fn tell_root(search: &Search, catalogue: &Catalogue, root: RootId) -> (ChainRoot, ChainEdge) {
@@ -257,31 +261,17 @@ fn tell_root(search: &Search, catalogue: &Catalogue, root: RootId) -> (ChainRoot
     }
 }
 
-fn tell_edge(
-    search: &Search,
-    catalogue: &Catalogue,
-    from: NodeId,
-    edge: Edge,
-) -> (ChainEdge, Strength) {
+fn tell_edge(search: &Search, catalogue: &Catalogue, from: NodeId, edge: Edge) -> ChainEdge {
+    let of = |kind, name, index| ChainEdge { kind, name, index };
     let class = class_at(search, from).and_then(|class| catalogue.get(class));
     let (Some(index), Some(class)) = (edge.index(), class) else {
-        let told = ChainEdge {
-            kind: EdgeKind::Class,
-            name: None,
-            index: None,
-        };
-        return (told, Strength::Durable);
+        return of(EdgeKind::Class, None, None);
     };
     let Layout::Fields(fields) = &class.layout else {
-        let told = ChainEdge {
-            kind: EdgeKind::Array,
-            name: None,
-            index: Some(index),
-        };
-        return (told, Strength::Durable);
+        return of(EdgeKind::Array, None, Some(index));
     };
     let Some(field) = fields.get(index as usize) else {
-        return (ChainEdge::default(), Strength::Durable);
+        return ChainEdge::default();
     };
     let kind = match (field.role, class.reference) {
         (Role::Referent, Some(RefKind::Soft)) => EdgeKind::Soft,
@@ -289,15 +279,7 @@ fn tell_edge(
         (Role::Referent, _) => EdgeKind::Weak,
         _ => EdgeKind::Field,
     };
-    let strength = field.strength(class.reference);
-    (
-        ChainEdge {
-            kind,
-            name: Some(field.name.clone()),
-            index: None,
-        },
-        strength,
-    )
+    of(kind, Some(field.name.clone()), None)
 }
 
 /// What a path is worth besides its instances, without reading the heap.

@@ -322,15 +322,9 @@ impl<'s, 'f> Pass<'s, 'f> {
             root.free(self.jni);
             return None;
         };
-        let candidate = self.catalogue.get(class).and_then(|c| c.candidate);
-        let room = self.room();
         let link = Link::Root(root, strength);
-        match self
-            .search
-            .admit(class, hash.cast_unsigned(), link, candidate, room)
-        {
+        match self.admit(object, class, hash.cast_unsigned(), link) {
             Admission::New(node) => {
-                self.new_nodes += 1;
                 self.follow_class(object, class, node);
                 Some(node)
             }

@@ -9,7 +9,7 @@ use chain_core::{ClassId, SearchId};
 use super::catalogue::{Catalogue, ClassIndex};
 use super::frontier::Parked;
 use super::layout::Field;
-use super::nodes::{Edge, Found, NodeId, Nodes, Referrer, RootId};
+use super::nodes::{Content, Edge, Found, NodeId, Nodes, Referrer, RootId};
 use super::roots::{Root, Roots, StaticScan};
 use super::sigs::{SigId, Sigs, Step};
 use super::tally::Tally;
@@ -60,6 +60,8 @@ pub struct Search {
     pub again: VecDeque<NodeId>,
     /// How often a container was looked at again.
     pub looks: u32,
+    /// Objects that share class and hash with another and were told apart by what they hold.
+    pub told_apart: u64,
     /// Objects that did not fit under the cap.
     pub evicted: u64,
     /// Frontier entries that died.
@@ -93,6 +95,7 @@ impl Search {
             tallies,
             again: VecDeque::new(),
             looks: 0,
+            told_apart: 0,
             evicted: 0,
             died: 0,
             phase: Phase::default(),
@@ -124,7 +127,8 @@ impl Search {
         self.nodes.bytes() + self.sigs.bytes() + self.parked.len() * (size_of::<Parked>() + 8)
     }
 
-    /// Records an object, or hangs a seen one on this stronger way to it. Counts it when it is a candidate's.
+    /// Records an object, or hangs a seen one on this stronger way to it. Counts it when it is a candidate's. `same`
+    /// says whether it holds what a seen object with its hash held.
     pub fn admit(
         &mut self,
         class: ClassIndex,
@@ -132,10 +136,12 @@ impl Search {
         link: Link,
         candidate: Option<u8>,
         room: usize,
+        same: impl FnMut(Content) -> bool,
     ) -> Admission {
         let found = {
             let sigs = &self.sigs;
-            self.nodes.find(class, hash, |sig| sigs.class(sig) == class)
+            self.nodes
+                .find(class, hash, |sig| sigs.class(sig) == class, same)
         };
         match found {
             Found::Seen(node) => self.hang_stronger(class, node, link, candidate),
@@ -147,6 +153,8 @@ impl Search {
                 Admission::Refused(link.into_root())
             }
             Found::Free(_) => match self.place(class, link) {
+                // Reading fields relies on it.
+                Ok((_, sig)) if self.sigs.class(sig) != class => Admission::Refused(None),
                 Ok((referrer, sig)) => self.record(class, hash, referrer, sig, candidate),
                 Err(root) => Admission::Refused(root),
             },
@@ -242,6 +250,13 @@ impl Search {
     #[must_use]
     pub fn class_of(&self, node: NodeId) -> Option<ClassIndex> {
         self.nodes.sig(node).map(|sig| self.sigs.class(sig))
+    }
+
+    /// Whether one more object may be taken for another one than the seen object with its hash. Objects that change
+    /// while they are walked look like that too, so there is a bound.
+    #[must_use]
+    pub fn may_tell_apart(&self) -> bool {
+        self.told_apart < 1000 + self.nodes.count() as u64 / 64
     }
 
     /// Whether some target has no durable path yet.
@@ -389,7 +404,7 @@ pub fn read_edge<'f>(
 }
 
 /// An element of an array of references; `None` for null and beyond the end.
-pub fn element<'f>(jni: &Jni<'f>, array: &Obj<'f>, index: u32) -> Option<Obj<'f>> {
+pub fn element<'f>(jni: &Jni<'f>, array: &Obj<'_>, index: u32) -> Option<Obj<'f>> {
     let index = i32::try_from(index).ok()?;
     // SAFETY: callers pass arrays of references only.
     unsafe {

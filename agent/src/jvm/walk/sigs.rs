@@ -26,6 +26,8 @@ pub enum Step {
     Element,
     /// The class of an object.
     Class,
+    /// Beyond the bounds on signatures: the class is known, the way there is not told apart.
+    Folded,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -40,9 +42,9 @@ struct Sig {
 
 /// Longest period that collapses.
 const MAX_PERIOD: usize = 4;
-/// Signatures of one search; beyond it new ones fold into their parent's.
+/// Signatures of one search; beyond it there is one for each class.
 const MAX_SIGS: usize = 1 << 18;
-/// Longest signature; beyond it new steps fold into their parent's.
+/// Longest signature; beyond it there is one for each class.
 const MAX_DEPTH: u16 = 400;
 
 /// The signatures of one search.
@@ -80,6 +82,7 @@ impl Step {
             Self::Field(field) => 2 << 32 | u64::from(field),
             Self::Element => 3 << 32,
             Self::Class => 4 << 32,
+            Self::Folded => 5 << 32,
         }
     }
 
@@ -165,26 +168,44 @@ impl Sigs {
     /// The signature of what a root refers to.
     pub fn root(&mut self, root: RootId, class: u32, strength: Strength) -> SigId {
         self.intern(None, class, Step::Root(root), strength)
-            .unwrap_or(SigId(0))
+            .unwrap_or_else(|| self.folded(class, strength))
     }
 
     /// The signature of an object of `class` reached from one with signature `parent` over an edge of strength `edge`.
     pub fn child(&mut self, parent: SigId, class: u32, step: Step, edge: Strength) -> SigId {
         let strength = self.strength(parent).max(edge);
-        if strength > self.strength(parent) {
-            return self
-                .intern(Some(parent), class, step, strength)
-                .unwrap_or(parent);
-        }
-        let same_kind = matches!(step, Step::Field(_)) && self.class(parent) == class;
-        if same_kind || self.depth(parent) >= MAX_DEPTH {
+        let weakens = strength > self.strength(parent);
+        if matches!(step, Step::Field(_)) && self.class(parent) == class && !weakens {
             return parent;
         }
-        if let Some(earlier) = self.third_repetition(parent, class, step) {
+        if self.depth(parent) >= MAX_DEPTH {
+            return self.folded(class, strength);
+        }
+        if !weakens && let Some(earlier) = self.third_repetition(parent, class, step) {
             return earlier;
         }
         self.intern(Some(parent), class, step, strength)
-            .unwrap_or(parent)
+            .unwrap_or_else(|| self.folded(class, strength))
+    }
+
+    /// The signature that stands for every way to a class beyond the bounds. An object's signature always has the
+    /// object's class: reading fields relies on it.
+    fn folded(&mut self, class: u32, strength: Strength) -> SigId {
+        let key = (u32::MAX, class, Step::Folded.key() | strength as u64);
+        if let Some(id) = self.index.get(&key) {
+            return *id;
+        }
+        let id = SigId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        self.all.push(Sig {
+            parent: None,
+            class,
+            step: Step::Folded,
+            depth: MAX_DEPTH,
+            strength,
+            objects: 0,
+        });
+        self.index.insert(key, id);
+        id
     }
 
     fn intern(
@@ -309,5 +330,25 @@ mod tests {
         let below = sigs.child(soft, 3, Step::Field(0), DURABLE);
         assert_eq!(sigs.strength(below), Strength::Soft);
         assert_eq!(sigs.strength(root), DURABLE);
+    }
+
+    #[test]
+    fn a_signature_has_the_class_of_its_object_beyond_every_bound() {
+        let mut sigs = Sigs::default();
+        let root = sigs.root(RootId(0), 1, DURABLE);
+        let mut deep = root;
+        for class in 0..3 * u32::from(MAX_DEPTH) {
+            deep = sigs.child(deep, class, Step::Field(0), DURABLE);
+            assert_eq!(sigs.class(deep), class);
+        }
+        for class in 0..u32::try_from(MAX_SIGS).unwrap() {
+            let sig = sigs.child(root, class, Step::Field(1), DURABLE);
+            assert_eq!(sigs.class(sig), class);
+            let soft = sigs.child(sig, class, Step::Field(1), Strength::Soft);
+            assert_eq!(
+                (sigs.class(soft), sigs.strength(soft)),
+                (class, Strength::Soft)
+            );
+        }
     }
 }
