@@ -38,6 +38,8 @@ pub struct Beans {
     beans: Vec<Bean>,
     /// Names of the heap's pools, as Java strings.
     heap_pools: Vec<Global>,
+    /// The class loading bean and its count of unloaded classes.
+    loading: Option<(Global, MethodId)>,
     /// G1's old pool: its use after collection changes with mixed collections only.
     old_pool: Option<Global>,
     methods: Methods,
@@ -117,6 +119,7 @@ impl Beans {
             let mut this = Self {
                 beans: Vec::new(),
                 heap_pools: Vec::new(),
+                loading: loading_bean(jni, &factory).ok(),
                 old_pool: None,
                 methods,
             };
@@ -269,8 +272,20 @@ impl Beans {
             .and_then(|used| u64::try_from(used).ok())
     }
 
+    /// Classes unloaded since the JVM started.
+    #[must_use]
+    pub fn unloaded_classes(&self, jni: &Jni<'_>) -> Option<u64> {
+        let (bean, method) = self.loading.as_ref()?;
+        // SAFETY: a method of ClassLoadingMXBean without arguments.
+        let count = unsafe { jni.call_long(&bean.as_obj(), *method, &[]) }.ok()?;
+        u64::try_from(count).ok()
+    }
+
     /// Frees every reference.
     pub fn close(self, jni: &Jni<'_>) {
+        if let Some((bean, _)) = self.loading {
+            jni.delete_global(bean);
+        }
         let beans = self.beans.into_iter().map(|bean| bean.bean);
         for global in beans.chain(self.heap_pools).chain(self.old_pool) {
             jni.delete_global(global);
@@ -310,6 +325,20 @@ impl Methods {
             )?,
         })
     }
+}
+
+fn loading_bean(jni: &Jni<'_>, factory: &Obj<'_>) -> Result<(Global, MethodId), JvmError> {
+    let class = jni.find_class(c"java/lang/management/ClassLoadingMXBean")?;
+    let unloaded = jni.method(&class, c"getUnloadedClassCount", c"()J")?;
+    let get = c"getClassLoadingMXBean";
+    let get = jni.static_method(factory, get, c"()Ljava/lang/management/ClassLoadingMXBean;")?;
+    // SAFETY: a static method of the factory without arguments.
+    let bean = unsafe { jni.call_static_object(factory, get, &[]) }?
+        .ok_or(JvmError::Null("getClassLoadingMXBean"))?;
+    let global = jni
+        .new_global(&bean)
+        .ok_or(JvmError::Null("NewGlobalRef"))?;
+    Ok((global, unloaded))
 }
 
 /// Calls a static no-argument method that returns a List, and `body` for each element in a frame of its own.
@@ -406,6 +435,12 @@ impl GcReader {
     #[must_use]
     pub fn has_beans(&self) -> bool {
         self.beans.is_some()
+    }
+
+    /// Classes unloaded since the JVM started; `None` without the beans.
+    #[must_use]
+    pub fn unloaded_classes(&self, jni: &Jni<'_>) -> Option<u64> {
+        self.beans.as_ref()?.unloaded_classes(jni)
     }
 
     /// The heap's limit.

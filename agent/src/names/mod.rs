@@ -4,6 +4,7 @@
 //! one of these locks is held.
 
 mod classes;
+mod graveyard;
 mod java;
 mod threads;
 mod traces;
@@ -27,13 +28,18 @@ pub struct Names {
 }
 
 impl Names {
-    /// Forgets everything; the weak references are the caller's to delete. Nobody else may hold a name's reference:
-    /// those that somebody does are left out.
-    pub fn clear(&self) -> Vec<crate::jvm::env::Weak> {
-        self.traces.clear();
-        let mut free = self.classes.clear();
-        free.extend(self.threads.clear());
+    /// Takes the weak references that no name needs any more: the worker deletes them.
+    pub fn take_free(&self) -> Vec<crate::jvm::env::Weak> {
+        let mut free = self.classes.take_free();
+        free.extend(self.threads.take_free());
         free
+    }
+
+    /// Forgets everything. The references come out of [`Names::take_free`].
+    pub fn clear(&self) {
+        self.traces.clear();
+        self.classes.clear();
+        self.threads.clear();
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use chain_core::ThreadId;
 
+use super::graveyard::Graveyard;
 use super::lock;
 use crate::jvm::env::Weak;
 
@@ -32,7 +33,7 @@ pub struct ThreadInfo {
 pub struct Threads {
     table: Mutex<BTreeMap<u64, ThreadInfo>>,
     last: AtomicU64,
-    forgotten: Mutex<Vec<Arc<Weak>>>,
+    forgotten: Graveyard,
 }
 
 impl Threads {
@@ -53,7 +54,7 @@ impl Threads {
             }
         };
         if let Some(weak) = dropped.and_then(|(_, info)| info.weak) {
-            lock(&self.forgotten).push(weak);
+            self.forgotten.bury(weak);
         }
     }
 
@@ -72,30 +73,37 @@ impl Threads {
         }
     }
 
-    /// Forgets every thread and gives the references back; ids are not given again.
-    pub(super) fn clear(&self) -> Vec<Weak> {
-        let threads = std::mem::take(&mut *lock(&self.table));
-        let mut free = self.take_forgotten();
-        free.extend(
-            threads
-                .into_values()
-                .filter_map(|info| Arc::try_unwrap(info.weak?).ok()),
-        );
-        free
+    /// Threads whose object can be asked whether it is gone, once there are enough of them to care.
+    #[must_use]
+    pub fn suspects(&self) -> Vec<(ThreadId, Arc<Weak>)> {
+        let table = lock(&self.table);
+        if table.len() <= MAX_THREADS / 2 {
+            return Vec::new();
+        }
+        let known = table
+            .iter()
+            .filter_map(|(id, info)| Some((ThreadId(*id), Arc::clone(info.weak.as_ref()?))));
+        known.collect()
     }
 
-    /// Takes the weak references of forgotten threads that nobody else holds: the worker deletes them.
-    pub fn take_forgotten(&self) -> Vec<Weak> {
-        let list = std::mem::take(&mut *lock(&self.forgotten));
-        let (mut free, mut kept) = (Vec::new(), Vec::new());
-        for weak in list {
-            match Arc::try_unwrap(weak) {
-                Ok(weak) => free.push(weak),
-                Err(shared) => kept.push(shared),
-            }
+    /// Forgets a thread.
+    pub fn remove(&self, id: ThreadId) {
+        let removed = lock(&self.table).remove(&id.0);
+        if let Some(weak) = removed.and_then(|info| info.weak) {
+            self.forgotten.bury(weak);
         }
-        lock(&self.forgotten).append(&mut kept);
-        free
+    }
+
+    /// Forgets every thread; ids are not given again.
+    pub(super) fn clear(&self) {
+        let threads = std::mem::take(&mut *lock(&self.table));
+        for weak in threads.into_values().filter_map(|info| info.weak) {
+            self.forgotten.bury(weak);
+        }
+    }
+
+    pub(super) fn take_free(&self) -> Vec<Weak> {
+        self.forgotten.take_free()
     }
 }
 
@@ -120,6 +128,22 @@ mod tests {
             (threads.next_id(), threads.next_id()),
             (ThreadId(1), ThreadId(2))
         );
+    }
+
+    #[test]
+    fn dead_threads_are_asked_for_only_when_there_are_many_and_free_their_reference() {
+        let threads = Threads::default();
+        let add = |n: u64| {
+            let weak = Some(Arc::new(Weak::for_test(0x10)));
+            threads.add(ThreadId(n), ThreadInfo { weak, ..info("x") });
+        };
+        add(1);
+        assert!(threads.suspects().is_empty());
+        (2..=MAX_THREADS as u64).for_each(add);
+        assert_eq!(threads.suspects().len(), MAX_THREADS);
+        threads.remove(ThreadId(7));
+        assert!(threads.get(ThreadId(7)).is_none());
+        assert_eq!(threads.take_free().len(), 1);
     }
 
     #[test]

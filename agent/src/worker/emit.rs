@@ -85,9 +85,7 @@ impl Worker {
         self.collect_records();
         self.collect_journal();
         self.tell_notices();
-        for weak in self.agent.names.threads.take_forgotten() {
-            jni.delete_weak(weak);
-        }
+        self.tidy(jni);
         let now = Instant::now();
         if now.saturating_duration_since(self.last_status) >= STATUS_EVERY {
             self.last_status = now;

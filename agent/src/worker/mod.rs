@@ -18,16 +18,15 @@ use chain_core::collector;
 use chain_core::input::{ContainerReading, Refusal, Sample};
 use chain_core::record::{CandidateState, LeakCandidate, Record, Stamped};
 use chain_core::walk::ChainAlive;
-use chain_core::{Action, ClassId, Engine, Epoch, HeapWalk, Input, SampleId, Tick};
+use chain_core::{Action, ClassId, Engine, Epoch, HeapWalk, Input, SampleId, ThreadId, Tick};
 
 use crate::agent::Agent;
 use crate::container::Cgroup;
 use crate::control::Requests;
 use crate::handles::{Handles, Origin, Tracked};
 use crate::jvm::beans::GcReader;
-use crate::jvm::env::{Jni, Weak};
+use crate::jvm::env::{Jni, Obj, Weak};
 use crate::jvm::{epoch, guard, sampler, walk};
-use crate::names::Names;
 use crate::output::FileOutput;
 use crate::record::{Emission, Item, Lookup, Mapper, PassFacts};
 use crate::recordings::Recordings;
@@ -42,6 +41,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// A status event at least this often.
 const STATUS_EVERY: Duration = Duration::from_secs(20);
+/// Names of what is gone are looked for this often.
+const TIDY_EVERY: Duration = Duration::from_secs(10);
 /// How long the end waits for callbacks that are inside.
 const QUIET_LIMIT: Duration = Duration::from_millis(200);
 /// Actions of one wake-up; more means that the engine does not come to rest.
@@ -68,11 +69,21 @@ pub fn run(agent: &'static Agent, session: Session) {
 }
 
 /// What the walk asks about the agent's numbers.
-struct WalkHost(&'static Names);
+struct WalkHost(&'static Agent);
 
 impl walk::Host for WalkHost {
     fn class_signature(&self, class: ClassId) -> Option<Arc<str>> {
-        self.0.classes.signature(class)
+        self.0.names.classes.signature(class)
+    }
+
+    /// Only watched threads are compared: a few, however many there are.
+    fn thread_id(&self, jni: &Jni<'_>, thread: &Obj<'_>) -> Option<ThreadId> {
+        let watched = self.0.sampling.admission().watched;
+        watched.iter().copied().find(|id| {
+            let info = self.0.names.threads.get(*id);
+            info.and_then(|info| info.weak)
+                .is_some_and(|weak| jni.is_same_weak(&weak, thread))
+        })
     }
 }
 
@@ -131,6 +142,8 @@ struct Worker {
     facts: status::Facts,
     last_flush: Instant,
     last_status: Instant,
+    last_tidy: Instant,
+    unloaded: Option<u64>,
     deadline: Option<Instant>,
     emissions: Vec<Emission>,
     journal: journal::Journal,
@@ -147,7 +160,7 @@ impl Worker {
         let walk = Box::new(walk::ConcurrentWalk::new(
             agent.vm,
             agent.jvmti,
-            WalkHost(&agent.names),
+            WalkHost(agent),
             &agent.abort,
         ));
         let now = Instant::now();
@@ -175,6 +188,8 @@ impl Worker {
             facts,
             last_flush: now,
             last_status: now,
+            last_tidy: now,
+            unloaded: None,
             emissions: Vec::new(),
             journal: journal::Journal::default(),
             recordings: None,

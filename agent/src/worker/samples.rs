@@ -106,9 +106,38 @@ impl Worker {
         self.discard_queue(jni);
         // A callback that is still inside may hold a name: then the next session frees them.
         if sampling.is_quiet() {
-            for weak in self.agent.names.clear() {
-                jni.delete_weak(weak);
+            self.agent.names.clear();
+        }
+        for weak in self.agent.names.take_free() {
+            jni.delete_weak(weak);
+        }
+    }
+
+    /// Lets go of the names of unloaded classes and ended threads once there are many, and of stale method ids.
+    pub(super) fn tidy(&mut self, jni: &Jni<'_>) {
+        let now = Instant::now();
+        if now.saturating_duration_since(self.last_tidy) >= TIDY_EVERY {
+            self.last_tidy = now;
+            let names = &self.agent.names;
+            for (id, weak) in names.threads.suspects() {
+                if jni.is_cleared(&weak) {
+                    names.threads.remove(id);
+                }
             }
+            for (id, weak) in names.classes.suspects() {
+                if jni.is_cleared(&weak) {
+                    names.classes.remove(id);
+                }
+            }
+            let unloaded = self.gc.unloaded_classes(jni);
+            // Without the count every tidying counts as a change.
+            if unloaded.is_none() || unloaded != self.unloaded {
+                self.unloaded = unloaded;
+                names.traces.forget_ids();
+            }
+        }
+        for weak in self.agent.names.take_free() {
+            jni.delete_weak(weak);
         }
     }
 

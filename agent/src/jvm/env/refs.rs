@@ -105,6 +105,12 @@ impl Weak {
         self.0.as_ptr()
     }
 
+    /// A number that is never given to a JVM.
+    #[cfg(test)]
+    pub(crate) fn for_test(number: usize) -> Self {
+        Self(NonNull::new(number as *mut std::ffi::c_void).unwrap())
+    }
+
     /// The handle as a number, for storage in atomics and plain records.
     #[must_use]
     pub fn into_bits(self) -> u64 {
