@@ -27,7 +27,12 @@ const OTHERS: [(u32, Collector); 12] = [
 
 fn jobs(name: &str) -> VecDeque<(Shape, u32, Collector)> {
     let mut jobs = VecDeque::new();
-    for (number, shape) in shapes().unwrap().into_iter().enumerate() {
+    for (number, shape) in shapes()
+        .unwrap()
+        .into_iter()
+        .filter(|shape| shape.open.is_none())
+        .enumerate()
+    {
         jobs.push_back((shape.clone(), 17, Collector::G1));
         jobs.push_back((shape.clone(), 25, Collector::G1));
         let (feature, collector) = OTHERS[number % OTHERS.len()];

@@ -205,25 +205,25 @@ fn root_kind(kind: CoreRootKind) -> RootKind {
     }
 }
 
-/// `com.acme.OrderCache.BY_CUSTOMER`, a thread's name, `worker-1: com.acme.Main.run, depth 3, slot 2`.
+/// `com.acme.OrderCache.BY_CUSTOMER`, `"worker-1"`, `"worker-1" in com.acme.Main.run:12, depth 3, slot 2`.
 fn root_description(root: &CoreRoot) -> String {
-    let member = match (&root.class, &root.field) {
+    let mut member = match (&root.class, &root.field) {
         (Some(class), Some(field)) => format!("{class}.{field}"),
         (Some(one), None) | (None, Some(one)) => one.as_ref().to_owned(),
         (None, None) => String::new(),
     };
+    if let Some(line) = root.frame.as_ref().and_then(|frame| frame.line) {
+        member.push_str(&format!(":{line}"));
+    }
     let mut text = match (&root.thread, member.is_empty()) {
-        (Some(thread), true) => thread.as_ref().to_owned(),
-        (Some(thread), false) => format!("{thread}: {member}"),
+        (Some(thread), true) => format!("\"{thread}\""),
+        (Some(thread), false) => format!("\"{thread}\" in {member}"),
         (None, _) => member,
     };
     if let Some(frame) = &root.frame {
         text.push_str(&format!(", depth {}", frame.depth));
         if let Some(slot) = frame.slot {
             text.push_str(&format!(", slot {slot}"));
-        }
-        if let Some(line) = frame.line {
-            text.push_str(&format!(", line {line}"));
         }
     }
     text
@@ -295,19 +295,19 @@ mod tests {
             frame: Some(Frame {
                 depth: 3,
                 slot: Some(2),
-                line: None,
+                line: Some(12),
             }),
             ..CoreRoot::default()
         };
         assert_eq!(
             root_description(&root),
-            "worker-1: a.Main.run, depth 3, slot 2"
+            "\"worker-1\" in a.Main.run:12, depth 3, slot 2"
         );
         let thread = CoreRoot {
             thread: Some("main".into()),
             ..CoreRoot::default()
         };
-        assert_eq!(root_description(&thread), "main");
+        assert_eq!(root_description(&thread), "\"main\"");
     }
 
     #[test]
