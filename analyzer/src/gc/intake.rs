@@ -282,8 +282,12 @@ impl Intake {
             .gc_id
             .zip(last.max_id)
             .map(|(now, max)| now + 64 < max || now == 0 && max > 1);
+        let earlier =
+            r.at.uptime
+                .zip(last.uptime)
+                .is_some_and(|(now, then)| now.0 < then);
         let restarted = match (uptime_back, id_back) {
-            (Some(back), _) => back,
+            (Some(back), ids) => back || earlier && ids == Some(true),
             (None, Some(back)) => back,
             (None, None) => wall_back && header,
         };

@@ -45,3 +45,10 @@ pub fn analyse_text(log: &str) -> Analysis {
     builder.add(input, &mut |_| {}).unwrap();
     builder.finish()
 }
+
+/// Reads a log given as bytes, without judging it.
+pub fn read_text(log: &[u8]) -> Intake {
+    let mut intake = Intake::default();
+    lines::read(log, &mut intake, &mut |_| {}).unwrap();
+    intake
+}

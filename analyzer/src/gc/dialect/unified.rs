@@ -23,9 +23,16 @@ pub fn recognises(line: &[u8]) -> bool {
     }
     let d = decoration::parse(groups);
     d.at != Stamp::default()
-        || [&b"[info"[..], b"[debug", b"[trace", b"[warning", b"[error"]
-            .iter()
-            .any(|level| num::find(groups, level).is_some())
+        || [
+            &b"[info"[..],
+            b"[debug",
+            b"[trace",
+            b"[warning",
+            b"[error",
+            b"[gc",
+        ]
+        .iter()
+        .any(|level| num::find(groups, level).is_some())
 }
 
 /// `GC(12) rest`.
