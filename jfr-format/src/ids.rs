@@ -8,6 +8,10 @@ pub const METADATA: u64 = 0;
 /// Type id of a checkpoint event, which carries constants.
 pub const CHECKPOINT: u64 = 1;
 
+/// The type, declared as no event, of the bytes between a live chunk's last event and its end. They may hold an
+/// event that is not revealed yet: readers skip them.
+pub const FILLER_TYPE: &str = "jfrchains.Filler";
+
 /// The exact super type of every event type. A deeper hierarchy is not recognised by the JDK's reader.
 pub const EVENT_SUPER_TYPE: &str = "jdk.jfr.Event";
 

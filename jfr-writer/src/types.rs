@@ -5,7 +5,7 @@
 
 use crate::metadata;
 use crate::pool::Pool;
-use jfr_format::ids::{ANNOTATION_SUPER_TYPE, EVENT_SUPER_TYPE};
+use jfr_format::ids::{ANNOTATION_SUPER_TYPE, EVENT_SUPER_TYPE, FILLER_TYPE};
 use jfr_format::jvm::{self, AnnotationValue, Layout};
 use jfr_format::metadata::{AnnotationDef, FieldDef, Metadata, Region, TypeDef};
 use jfr_format::schema::{self, EventSchema, FieldSpec};
@@ -16,9 +16,6 @@ const BASES: std::ops::Range<u64> = (1 << 21)..(1 << 28) - SPAN;
 
 /// Ids that one base may use.
 const SPAN: u64 = 4096;
-
-/// The type of the bytes between a live chunk's last event and its end.
-const FILLER: &str = "jfrchains.Filler";
 
 /// The ids of one process, and the metadata event that declares them.
 pub(crate) struct Types {
@@ -133,7 +130,7 @@ impl Builder {
         self.types.push(sample);
         self.types.push(TypeDef {
             id: self.base + SPAN - 1,
-            name: FILLER.to_owned(),
+            name: FILLER_TYPE.to_owned(),
             annotations: vec![self.label("Filler")],
             ..TypeDef::default()
         });

@@ -5,6 +5,8 @@
 
 #[path = "support/memory_disk.rs"]
 mod memory_disk;
+#[path = "support/scenario.rs"]
+mod scenario;
 #[path = "support/strict.rs"]
 mod strict;
 mod support;
@@ -12,89 +14,9 @@ mod support;
 mod tools;
 
 use jfr_chains_tests::scratch;
-use jfr_format::schema::events::CoreInput;
-use jfr_writer::{Options, Recording};
-use memory_disk::{MemoryDisk, State, Step};
+use scenario::{PATH, scenario, states};
 use std::path::Path;
-use support::{CLOCK, path, sample};
 use tools::{judge_folder, judged, judges};
-
-const PATH: &str = "/work/leak.jfr";
-
-/// A write is whole or not at all within this many bytes.
-const SECTOR: usize = 512;
-
-/// Opens, flushes events of all sizes over several chunks, closes; every acknowledgement is among the steps.
-fn scenario() -> Vec<Step> {
-    let disk = MemoryDisk::default();
-    let options = Options {
-        chunk_size: 40 << 10,
-        ..Options::default()
-    };
-    let mut recording = Recording::open_on(
-        disk.clone(),
-        Path::new(PATH),
-        CLOCK,
-        CLOCK.ticks,
-        options,
-        7,
-    )
-    .unwrap();
-    disk.acknowledge(0);
-    let mut sequence = 0;
-    for round in 0..90_i64 {
-        let now = CLOCK.ticks + round * 1_000_000;
-        for _ in 0..=round % 3 {
-            sequence += 1;
-            let text = "x".repeat(usize::try_from(round * 37 % 700).unwrap());
-            recording.emit(
-                now,
-                &CoreInput {
-                    sequence,
-                    text,
-                    ..CoreInput::default()
-                },
-            );
-        }
-        if round % 5 == 0 {
-            recording.emit_chain(now, &path(), &sample());
-        }
-        recording.flush(now + 1).unwrap();
-        disk.acknowledge(u64::try_from(sequence).unwrap());
-    }
-    assert!(recording.close(CLOCK.ticks + 100_000_000).error.is_none());
-    disk.acknowledge(u64::try_from(sequence).unwrap());
-    disk.steps()
-}
-
-/// Every state that a stop can leave: between two steps, and inside a write at its sector boundaries.
-fn states(steps: &[Step], mut visit: impl FnMut(&State, u64)) {
-    let mut state = State::default();
-    let mut acknowledged = None;
-    for step in steps {
-        if let (Step::Write(inode, at, bytes), Some(events)) = (step, acknowledged) {
-            let mut cut = SECTOR - *at as usize % SECTOR;
-            while cut < bytes.len() {
-                let mut torn = state.clone();
-                torn.apply(&Step::Write(*inode, *at, bytes[..cut].to_vec()));
-                visit(&torn, events);
-                // Long copies differ little from sector to sector.
-                cut += if bytes.len() > 16 * SECTOR {
-                    8 * SECTOR
-                } else {
-                    SECTOR
-                };
-            }
-        }
-        state.apply(step);
-        if let Step::Acknowledged(events) = step {
-            acknowledged = Some(*events);
-        }
-        if let Some(events) = acknowledged {
-            visit(&state, events);
-        }
-    }
-}
 
 fn check(bytes: &[u8], acknowledged: u64) -> Result<u64, String> {
     let chunks = strict::read(bytes)?;

@@ -1,6 +1,10 @@
 //! JDK Mission Control's core loader takes our files: labels, categories, units, chains, and files that were cut.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+#[path = "support/memory_disk.rs"]
+mod memory_disk;
+#[path = "support/scenario.rs"]
+mod scenario;
 mod support;
 
 use jfr_chains_tests::{Child, Jdk, scratch, skip, target_dir};
@@ -225,4 +229,36 @@ fn live_cut_rotated_and_appended_files_are_read_in_full() {
             .iter()
             .any(|line| line.starts_with("TYPE|jdk.JVMInformation|"))
     );
+}
+
+#[test]
+fn cut_files_are_read_with_all_that_was_acknowledged() {
+    let dir = scratch("jmc_cuts").unwrap();
+    let folder = dir.path().join("files");
+    std::fs::create_dir(&folder).unwrap();
+    let steps = scenario::scenario();
+    let (mut at, mut acknowledged) = (0, Vec::new());
+    scenario::states(&steps, |state, events| {
+        // A prime number: no kind of step is left out.
+        if at % 13 == 0 {
+            let bytes = state.at(Path::new(scenario::PATH)).unwrap();
+            std::fs::write(folder.join(format!("{at:06}.jfr")), bytes).unwrap();
+            acknowledged.push(events);
+        }
+        at += 1;
+    });
+    let Some(files) = judge("cut_files_are_read_with_all_that_was_acknowledged", &folder) else {
+        return;
+    };
+    assert_eq!(files.len(), acknowledged.len());
+    for (lines, events) in files.iter().zip(acknowledged) {
+        assert!(
+            !lines.iter().any(|line| line.starts_with("ERROR")),
+            "{lines:#?}"
+        );
+        assert!(
+            count(lines, "jfrchains.CoreInput") >= events,
+            "{events} in {lines:#?}"
+        );
+    }
 }

@@ -213,6 +213,9 @@ impl Walk {
                         }
                     }
                     // Writers fill room that they may use later with an event of no content.
+                    None if types
+                        .by_id(id)
+                        .is_some_and(|of| of.name() == ids::FILLER_TYPE) => {}
                     None if is_filler(bytes, head) => {}
                     None => self.undeclared.entry(id).or_default().add(head),
                 }
