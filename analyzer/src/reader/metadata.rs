@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::cursor::{Cursor, RawText};
 use super::error::DecodeError;
 use super::types::{Annotation, Field, Primitive, Type, Types, primitive_of, unit_of};
+use super::walk::{CHECKPOINT_ID, METADATA_ID};
 
 /// A JDK declares about 5,000 strings and 10,000 elements; a hostile file gets no further than this.
 const MAX_STRINGS: usize = 1 << 19;
@@ -160,6 +161,8 @@ impl<'a> Builder<'a> {
         types.event_ids = types
             .by_id
             .iter()
+            // Metadata and checkpoints are no events, whatever a damaged file declares.
+            .filter(|&(&id, _)| id != METADATA_ID && id != CHECKPOINT_ID)
             .filter(|&(_, &index)| types.at(index).is_some_and(Type::is_event))
             .map(|(&id, &index)| (id, index))
             .collect();

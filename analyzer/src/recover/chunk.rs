@@ -136,6 +136,11 @@ fn checkpoint(source: &Chunk<'_>, ids: &Renumbered, constants: &mut u64) -> Vec<
     let mut entries = Vec::new();
     let mut stand_ins = lost::stand_ins(source);
     for declared in source.types().iter() {
+        // Of two declarations with one id the later counts, and its pool is written once.
+        let counts = source.types().by_id(declared.id());
+        if !counts.is_some_and(|counts| std::ptr::eq(counts, declared)) {
+            continue;
+        }
         entries.clear();
         let mut count = 0_u64;
         for (key, bytes) in source.pool(declared.id()) {
