@@ -361,7 +361,13 @@ fn one_per_leak(chains: Vec<Chain>) -> (Vec<Chain>, Vec<String>) {
     for chain in ours.into_iter().chain(others) {
         match kept.iter_mut().find(|known| known.is_same_leak(&chain)) {
             Some(known) => {
-                known.hold_also(chain.leaf);
+                // The leaf is an attribute of the leak: the application's class says most.
+                let mut leaf = chain.leaf;
+                if noise::is_jdk_class(&known.leaf) && !noise::is_jdk_class(&leaf) {
+                    std::mem::swap(&mut known.leaf, &mut leaf);
+                }
+                known.also_held.retain(|class| *class != known.leaf);
+                known.hold_also(leaf);
                 for class in chain.also_held.into_iter().chain(chain.candidate_class) {
                     known.hold_also(class);
                 }
@@ -425,7 +431,12 @@ fn hints(
     let mut out = Vec::new();
     let empty = inputs.iter().all(|input| input.events == 0);
     if empty {
-        out.push("No event could be read; see what was skipped.".to_owned());
+        let lost = inputs.iter().any(|input| !input.skipped.is_empty());
+        out.push(if lost {
+            "No event could be read; see what was skipped.".to_owned()
+        } else {
+            "The recordings hold no event at all: were any enabled?".to_owned()
+        });
     } else if evidence.old_objects_without_path > 0 && evidence.chains.is_empty() {
         let now = cutoffs
             .first()
@@ -433,8 +444,8 @@ fn hints(
         out.push(format!(
             "The old objects have no path to a GC root{now}. The JVM adds paths with \
              -XX:StartFlightRecording:path-to-gc-roots=true, or jcmd PID JFR.dump \
-             path-to-gc-roots=true, or jdk.OldObjectSample#cutoff=infinity; each such dump stops the \
-             application for a heap walk. The agent finds chains without it."
+             path-to-gc-roots=true; each such dump stops the application for a heap walk. The agent \
+             finds chains without it."
         ));
     } else if !evidence.agent && evidence.chains.is_empty() && old_objects == 0 {
         out.push(

@@ -18,18 +18,16 @@ pub struct TypeOf {
     pub fields: &'static [FieldOf],
 }
 
+/// A pool: type id, and constants by key.
+pub type PoolOf = (u64, Vec<(u64, Vec<u8>)>);
+
 /// A field: name, type id, pooled, array.
 pub type FieldOf = (&'static str, u64, bool, bool);
 
 /// The bytes of a recording of one chunk that starts at `start` (ns) and counts ns ticks from 0.
 ///
 /// `pools` are (type id, constants), `events` whole events without their sizes: type id first.
-pub fn recording(
-    start: i64,
-    types: &[TypeOf],
-    pools: &[(u64, Vec<(u64, Vec<u8>)>)],
-    events: &[Vec<u8>],
-) -> Vec<u8> {
+pub fn recording(start: i64, types: &[TypeOf], pools: &[PoolOf], events: &[Vec<u8>]) -> Vec<u8> {
     let mut out = vec![0; LEN];
     for event in events {
         put_event(&mut out, event);
@@ -83,7 +81,7 @@ fn put_event(out: &mut Vec<u8>, body: &[u8]) {
     out.extend(body);
 }
 
-fn checkpoint_body(pools: &[(u64, Vec<(u64, Vec<u8>)>)]) -> Vec<u8> {
+fn checkpoint_body(pools: &[PoolOf]) -> Vec<u8> {
     let mut out = [1, 0, 0, 0, 0].map(number).concat();
     out.extend(number(pools.len() as u64));
     for (type_id, constants) in pools {

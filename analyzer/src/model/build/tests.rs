@@ -268,7 +268,7 @@ fn the_text_of_a_path_suffices_when_its_hops_are_gone() {
     let chain = &report.chains[0];
     assert_eq!(chain.hops.len(), 4);
     assert_eq!(chain.share, Some(0.5));
-    assert_eq!(report.candidates[0].chains, [chain.id.clone()]);
+    assert!(report.candidates[0].chains.contains(&chain.id));
 }
 
 #[test]
