@@ -11,7 +11,7 @@ use crate::queue::Queue;
 use crate::sampling::Sampling;
 
 /// Places in the queue of samples: about a second of them at 10 GB/s with the default interval and ratio.
-const QUEUE_PLACES: usize = 4_096;
+pub(crate) const QUEUE_PLACES: usize = 4_096;
 
 /// State that callbacks, the worker and the load functions share.
 #[derive(Debug)]

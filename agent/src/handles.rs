@@ -98,6 +98,12 @@ impl<W> Handles<W> {
         self.slots.len() - self.free.len()
     }
 
+    /// Slots made so far, free ones included.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Whether nothing is tracked.
     #[must_use]
     pub fn is_empty(&self) -> bool {

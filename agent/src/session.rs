@@ -3,8 +3,13 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use chain_core::Tick;
+use jfr_format::schema::Name;
+use jfr_format::schema::events::AgentStatus;
+
 use crate::options::Options;
 use crate::output::{self, FileOutput};
+use crate::record::{Emission, Item};
 
 /// What a worker begins with.
 #[derive(Debug)]
@@ -15,6 +20,44 @@ pub struct Session {
     pub file: Option<FileOutput>,
 }
 
+/// Where the template points in this process at this moment.
+fn own_path(template: &str) -> String {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    output::expand(
+        template,
+        std::process::id(),
+        &output::time_text(now.as_secs()),
+    )
+}
+
+/// Leaves one status event in the own recording, when there is one, of an agent that stays idle for its options.
+pub fn record_refusal(options: &Options, errors: &[String]) {
+    let Some(template) = &options.file else {
+        return;
+    };
+    let Ok(mut file) = FileOutput::open(Path::new(&own_path(template)), crate::agent::origin())
+    else {
+        return;
+    };
+    let status = AgentStatus {
+        code: Name::of("options-refused"),
+        severity: Name::of("error"),
+        message: errors.join("; "),
+        version: Name::of(env!("CARGO_PKG_VERSION")),
+        state: Some(Name::of("idle")),
+        ..AgentStatus::default()
+    };
+    file.emit(&Emission {
+        at: Tick(0),
+        what: Item::Event(Box::new(status.into())),
+    });
+    if let Err(error) = file.close() {
+        crate::debug!("{error}");
+    }
+}
+
 impl Session {
     /// Opens the own recording that the options ask for.
     ///
@@ -23,17 +66,10 @@ impl Session {
     pub fn open(options: Options) -> Result<Self, String> {
         let file = match &options.file {
             None => None,
-            Some(template) => {
-                let now = SystemTime::now()
-                    .duration_since(UNIX_EPOCH)
-                    .unwrap_or_default();
-                let name = output::expand(
-                    template,
-                    std::process::id(),
-                    &output::time_text(now.as_secs()),
-                );
-                Some(FileOutput::open(Path::new(&name), crate::agent::origin())?)
-            }
+            Some(template) => Some(FileOutput::open(
+                Path::new(&own_path(template)),
+                crate::agent::origin(),
+            )?),
         };
         Ok(Self { options, file })
     }

@@ -61,6 +61,29 @@ fn a_wrong_option_is_named_with_its_range() {
 }
 
 #[test]
+fn a_refused_start_leaves_one_status_event_in_the_own_file() {
+    for jdk in jdks("refusal event") {
+        let dir = scratch("agent_refusal").unwrap();
+        let file = dir.path().join("refused.jfr");
+        let out = run(
+            &jdk,
+            &[agent(&format!("file={},depth=900", file.display()))],
+        );
+        assert_one_line(&out, "depth takes a whole number of frames in 0..512");
+        let print = Child::new(jdk.tool("jfr").unwrap())
+            .arg("print")
+            .arg(&file)
+            .run(LIMIT)
+            .unwrap();
+        assert!(
+            print.ok() && print.stdout.contains("code = \"options-refused\""),
+            "{print}"
+        );
+        assert!(print.stdout.contains("state = \"idle\""), "{print}");
+    }
+}
+
+#[test]
 fn strict_fails_the_start() {
     for jdk in jdks("strict") {
         let out = run(&jdk, &[agent("interval=12q,strict=on")]);
@@ -128,9 +151,26 @@ fn a_second_copy_of_the_library_says_who_has_the_sampler() {
             agent(&file("a.jfr")),
             format!("-agentpath:{}={}", copy.display(), file("b.jfr")),
         ];
-        assert_one_line(
-            &run(&jdk, &agents),
-            "another agent in this JVM holds the allocation sampler",
+        // The program waits: an agent whose JVM ends at once gives the sampler back before the other asks.
+        let mut jvm = Child::java(&jdk)
+            .args(&agents)
+            .arg("-cp")
+            .arg(java_fixtures().unwrap().classes())
+            .args(["life.Exits", "wait", "5"])
+            .start()
+            .unwrap();
+        let said = "another agent in this JVM holds the allocation sampler";
+        assert!(
+            jvm.wait_until(LIMIT, |jvm| jvm.stderr().contains(said)),
+            "{}",
+            jvm.stderr()
+        );
+        jvm.terminate().unwrap();
+        let out = jvm.finish(LIMIT).unwrap();
+        assert_eq!(
+            (out.code(), out.stderr.lines().count()),
+            (Some(143), 1),
+            "{out}"
         );
     }
 }

@@ -11,7 +11,7 @@ use crate::control::Requests;
 use crate::host::{self, HostFacts, Refusal};
 use crate::log;
 use crate::options::{self, Command, Options};
-use crate::session::Session;
+use crate::session::{self, Session};
 
 /// How long an attached command waits for the worker.
 const COMMAND_WAIT: Duration = Duration::from_secs(10);
@@ -90,7 +90,7 @@ unsafe fn option_text(text: *const c_char) -> String {
 fn load(vm: Option<Vm>, text: &str, attached: bool) -> jint {
     let parsed = options::parse(text, &mut read_config);
     // A command leaves the working session's level alone.
-    if matches!(parsed.options.command, None | Some(Command::Start)) {
+    if !agent::get().is_some_and(|agent| agent.control.is_running()) {
         log::set_level(parsed.options.log);
     }
     let strict = parsed.options.strict || attached;
@@ -100,7 +100,12 @@ fn load(vm: Option<Vm>, text: &str, attached: bool) -> jint {
         None => Err(Failure::from("the JVM gave no interface".to_owned())),
         Some(vm) if errors.is_empty() => load_into(vm, parsed.options, attached),
         // What the host is comes first: a JDK tool that inherited bad options says nothing.
-        Some(vm) => Err(refused_quietly(vm, attached).unwrap_or(Failure::Said(errors))),
+        Some(vm) => Err(refused_quietly(vm, attached).unwrap_or_else(|| {
+            if !strict {
+                session::record_refusal(&parsed.options, &errors);
+            }
+            Failure::Said(errors)
+        })),
     };
     match outcome {
         Ok(text) => {

@@ -112,8 +112,14 @@ impl<'a> Mapper<'a> {
             }
             Record::SearchStarted(started) => event(self.search_started(started).into()),
             Record::SearchPass(pass) => event(self.search_pass(pass).into()),
-            Record::SearchEnded(ended) => event(self.search_ended(ended)),
-            Record::SearchAbandoned(ended) => event(self.search_abandoned(ended).into()),
+            Record::SearchEnded(ended) => {
+                event(self.search_ended(ended));
+                self.last_pass = None;
+            }
+            Record::SearchAbandoned(ended) => {
+                event(self.search_abandoned(ended).into());
+                self.last_pass = None;
+            }
             Record::CostBudget(budget) => {
                 event(cost::cost_budget(budget, at).into());
                 event(cost::gate_refusals(&budget.refusals).into());
@@ -141,6 +147,12 @@ impl<'a> Mapper<'a> {
             | Record::SamplingUnavailable(_)
             | Record::TagReleaseFailed { .. } => {}
         }
+    }
+
+    /// Native bytes that the last pass reported, while its search runs.
+    #[must_use]
+    pub fn search_bytes(&self) -> u64 {
+        self.last_pass.map_or(0, |facts| facts.native_bytes())
     }
 
     fn class(&self, id: ClassId) -> Option<Arc<ClassInfo>> {

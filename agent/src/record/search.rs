@@ -28,6 +28,12 @@ pub struct PassFacts {
     pub(super) root_outcome: &'static str,
 }
 
+impl PassFacts {
+    pub(super) fn native_bytes(&self) -> u64 {
+        self.native.0
+    }
+}
+
 impl From<&PassReport> for PassFacts {
     fn from(report: &PassReport) -> Self {
         Self {

@@ -8,8 +8,9 @@ use jfr_format::schema::{Bytes, Name, Nanos};
 
 use super::Worker;
 use crate::gc;
+use crate::handles::Tracked;
 use crate::jvm::beans::GcReader;
-use crate::jvm::env::{JvmError, Jvmti};
+use crate::jvm::env::{JvmError, Jvmti, Weak};
 use crate::options::Options;
 
 /// What does not change while the agent works.
@@ -57,6 +58,12 @@ impl Facts {
             degradations.push((
                 "walk-engine",
                 "walk=safepoint is not in this build: the concurrent walk is used".to_owned(),
+            ));
+        }
+        if options.visited == crate::options::Visited::Tags {
+            degradations.push((
+                "visited-set",
+                "visited=tags is not in this build: identity hashes are used".to_owned(),
             ));
         }
         Self {
@@ -213,8 +220,19 @@ impl Worker {
             urgent_boost_backed_off: long(drops.urgent_boost_backed_off),
             urgent_boost_admits: long(drops.urgent_boost_admits),
             urgent_no_candidate: long(drops.urgent_no_candidate),
-            native_memory: None,
+            native_memory: Some(Bytes::from(self.native_bytes())),
         }
+    }
+
+    /// Bytes that the agent can account for: handles, the queue, and the search after its last pass.
+    fn native_bytes(&self) -> u64 {
+        let slot = size_of::<Option<Tracked<Weak>>>() as u64;
+        let queue = crate::agent::QUEUE_PLACES as u64 * (crate::queue::WORDS as u64 + 1) * 8;
+        let search = self.mapper.search_bytes();
+        (self.handles.slots() as u64)
+            .saturating_mul(slot)
+            .saturating_add(queue)
+            .saturating_add(search)
     }
 
     /// The answer to a status question: one fact a line.
