@@ -2,10 +2,11 @@
 //! for the instances of given classes until each has a chain with enough instances.
 //!
 //! `walk_probe JAVA_HOME CLASSPATH MAIN CLASS[,CLASS...] [--instances N] [--seconds N] [--edges N] [--memory BYTES]
-//! [--abort MICROS] [--args A,B] [-- JVM OPTIONS]` prints one JSON object, with chains as `jfr-chains report --format
+//! [--abort MICROS] [--dumps 1] [--args A,B] [-- JVM OPTIONS]` prints one JSON object, with chains as `jfr-chains report --format
 //! json` has them, best first, and what the last search cost. Exits 0 when every class has a chain with that many
 //! instances before the time is over, else 1. With `--abort` a first search is cut that long after its start, over and
-//! over, until the time is over.
+//! over, until the time is over. With `--dumps` the JVM prints its thread dump, which counts JNI references, before
+//! the first search and after everything was released.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -42,6 +43,7 @@ struct Request {
     edges: u64,
     memory: u64,
     abort: Option<Duration>,
+    dumps: bool,
     args: Vec<String>,
     jvm: Vec<String>,
 }
@@ -58,6 +60,7 @@ fn main() {
             edges: request.edges,
             memory: request.memory,
             abort: request.abort,
+            dumps: request.dumps,
         };
         std::thread::spawn(move || {
             let code = vm
@@ -84,6 +87,7 @@ fn parse(args: Vec<String>) -> Request {
         edges: 100_000,
         memory: 64 << 20,
         abort: None,
+        dumps: false,
         args: Vec::new(),
         jvm: Vec::new(),
     };
@@ -101,6 +105,7 @@ fn parse(args: Vec<String>) -> Request {
             "--edges" => request.edges = value.parse().unwrap(),
             "--memory" => request.memory = value.parse().unwrap(),
             "--abort" => request.abort = Some(Duration::from_micros(value.parse().unwrap())),
+            "--dumps" => request.dumps = value == "1",
             "--args" => request.args = value.split(',').map(str::to_owned).collect(),
             other => panic!("unknown option {other}"),
         }
@@ -214,6 +219,7 @@ struct Walk {
     edges: u64,
     memory: u64,
     abort: Option<Duration>,
+    dumps: bool,
 }
 
 static ABORT: AtomicBool = AtomicBool::new(false);
@@ -228,6 +234,9 @@ impl Walk {
         jvmti.add_capabilities(&caps).unwrap();
         let signatures = self.candidates.iter().map(|n| signature(n)).collect();
         let mut walk = ConcurrentWalk::new(self.vm, jvmti, Names(signatures), &ABORT);
+        if self.dumps {
+            dump();
+        }
         let started = Instant::now();
         let mut aborted = Aborted::default();
         if let Some(after) = self.abort {
@@ -253,6 +262,9 @@ impl Walk {
                     .collect();
                 out.cost["searches"] = json!(search - 1_000_000);
                 walk.shut_down();
+                if self.dumps {
+                    dump();
+                }
                 assert!(!jni.clear_exception(), "the walk left an exception pending");
                 let found = json!({
                     "verdict": if chains.is_empty() { "unknown" } else { "leak" },
@@ -367,6 +379,17 @@ impl Walk {
             "hops": chain.hops.iter().map(tell_hop).collect::<Vec<_>>(),
         })
     }
+}
+
+/// Has the JVM print its thread dump.
+fn dump() {
+    let pid = std::process::id().to_string();
+    let asked = std::process::Command::new("kill")
+        .args(["-s", "QUIT", &pid])
+        .status();
+    assert!(asked.is_ok_and(|status| status.success()), "kill -s QUIT");
+    // The JVM answers on a thread of its own, and nothing tells when it is done.
+    std::thread::sleep(Duration::from_secs(2));
 }
 
 /// What a search found and cost.
