@@ -60,7 +60,7 @@ const VALUES: &[&str] = &[
     "Ljava/util/OptionalLong;",
 ];
 
-/// Whether a JVM type signature names a value: a primitive array, or a final class of [`VALUES`].
+/// Whether a JVM type signature names a value: a primitive array, or a final class of `VALUES`.
 ///
 /// The answer holds for every instance that a field or element of this declared type can have.
 #[must_use]
