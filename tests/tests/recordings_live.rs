@@ -224,6 +224,24 @@ fn a_jvm_without_jfr_is_told_once_and_runs_on() {
 }
 
 #[test]
+fn a_jvm_whose_jfr_is_switched_off_is_told_once_and_runs_on() {
+    for jdk in jdks("a_jvm_whose_jfr_is_switched_off_is_told_once_and_runs_on") {
+        let out = java(&jdk)
+            .args(["-XX:-FlightRecorder", "-XX:+IgnoreUnrecognizedVMOptions"])
+            .arg(agent(""))
+            .args(["orders.OrderService", "leak=off", "seconds=4"])
+            .run(LIMIT)
+            .unwrap();
+        assert_eq!(out.code(), Some(0), "{out}");
+        let said = out
+            .stderr
+            .matches("JFR is switched off in this JVM")
+            .count();
+        assert_eq!(said, 1, "{out}");
+    }
+}
+
+#[test]
 fn a_jvm_that_never_records_is_left_alone() {
     for jdk in jdks("a_jvm_that_never_records_is_left_alone") {
         let out = java(&jdk)
