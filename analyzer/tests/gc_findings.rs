@@ -9,7 +9,7 @@ use std::path::Path;
 use gc_shared::{analyse, analyse_text, shared};
 use jfr_chains_analyzer::gc::analysis::{Analysis, Builder};
 use jfr_chains_analyzer::gc::findings::{Id, Severity};
-use jfr_chains_analyzer::gc::out::json;
+use jfr_chains_analyzer::gc::out::{json, text};
 use jfr_chains_analyzer::gc::record::Cause;
 use jfr_chains_analyzer::input::Input;
 
@@ -237,18 +237,48 @@ fn the_table_of_the_docs_is_what_the_analysis_says() {
             row(&path, &mut table);
         }
     }
+    keep_current("findings", &table);
+}
+
+/// The generated example of docs/gc.md: the governing case as the command prints it.
+#[test]
+fn the_example_of_the_docs_is_what_the_command_prints() {
+    let Some(dir) = shared("vectors/gc") else {
+        return;
+    };
+    let log = std::fs::read(dir.join("doc-jdk7-parnew.log")).unwrap();
+    let mut builder = Builder::default();
+    let input = Input::from_bytes("gc.log".into(), log).unwrap();
+    builder.add(input, &mut |_| {}).unwrap();
+    let mut out = Vec::new();
+    text::write(&builder.finish(), &mut out).unwrap();
+    let printed = String::from_utf8(out).unwrap();
+    let plain = anstream::adapter::strip_str(&printed).to_string();
+    keep_current(
+        "example",
+        &format!("```\n$ jfr-chains gc gc.log\n{plain}```\n"),
+    );
+}
+
+/// Compares a generated block of docs/gc.md; `JFR_CHAINS_BLESS` rewrites it.
+fn keep_current(block: &str, want: &str) {
+    // Tests of one process run at the same time.
+    static FILE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _guard = FILE.lock().unwrap();
     let doc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/gc.md");
     let text = std::fs::read_to_string(&doc).unwrap();
-    let (start, end) = ("<!-- generated: findings -->\n", "<!-- end -->");
-    let (head, rest) = text.split_once(start).unwrap();
+    let start = format!("<!-- generated: {block} -->\n");
+    let end = "<!-- end -->";
+    let (head, rest) = text.split_once(&start).unwrap();
     let (old, tail) = rest.split_once(end).unwrap();
-    if old != table {
-        if std::env::var_os("JFR_CHAINS_BLESS").is_some() {
-            std::fs::write(&doc, format!("{head}{start}{table}{end}{tail}")).unwrap();
-            return;
-        }
-        panic!("docs/gc.md is out of date; run with JFR_CHAINS_BLESS=1:\n{table}");
+    if old == want {
+        return;
     }
+    if std::env::var_os("JFR_CHAINS_BLESS").is_some() {
+        std::fs::write(&doc, format!("{head}{start}{want}{end}{tail}")).unwrap();
+        return;
+    }
+    panic!("docs/gc.md is out of date; run with JFR_CHAINS_BLESS=1:\n{want}");
 }
 
 fn row(path: &Path, table: &mut String) {

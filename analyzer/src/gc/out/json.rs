@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::gc::analysis::{Analysis, Form, Judged};
@@ -9,41 +10,84 @@ use crate::gc::findings::{Advice, Fact, Finding, FlagValue};
 use crate::gc::num::rfc3339;
 use crate::gc::record::{AgeTable, Collection};
 
-/// Writes the whole analysis.
+/// Writes the whole analysis, one collection at a time: a huge log must not become one huge value.
 pub fn write(analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &value(analysis)).map_err(io::Error::from)?;
+    serde_json::to_writer_pretty(&mut *out, &Document(analysis)).map_err(io::Error::from)?;
     writeln!(out)
 }
 
 /// The whole analysis as a value.
 pub fn value(analysis: &Analysis) -> Value {
-    let several = analysis.jvms.len() > 1;
-    let jvms = || analysis.jvms.iter().enumerate();
-    json!({
-        "schema": "jfr-chains/gc/1",
-        "collector": analysis.collector(),
-        "collections": jvms()
-            .flat_map(|(n, j)| j.jvm.collections.iter().map(move |r| collection(r, several.then_some(n))))
-            .collect::<Vec<_>>(),
-        "findings": jvms()
-            .flat_map(|(n, j)| j.findings.iter().map(move |f| finding(f, j, several.then_some(n))))
-            .collect::<Vec<_>>(),
-        "jvms": jvms().map(|(_, j)| jvm(j)).collect::<Vec<_>>(),
-        "inputs": analysis.sources.iter().map(|s| json!({
-            "path": s.path,
-            "form": match s.form {
-                Form::Log => "log",
-                Form::Recording => "recording",
-                Form::Unrecognised => "unrecognised",
-            },
-        })).collect::<Vec<_>>(),
-        "diagnostics": analysis.diagnostics.iter().map(|d| json!({
-            "input": d.input,
-            "line": (d.line > 0).then_some(d.line),
-            "problem": d.problem.name(),
-            "what": d.text,
-        })).collect::<Vec<_>>(),
-    })
+    serde_json::to_value(Document(analysis)).unwrap_or(Value::Null)
+}
+
+struct Document<'a>(&'a Analysis);
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let analysis = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema", "jfr-chains/gc/1")?;
+        map.serialize_entry("collector", &analysis.collector())?;
+        map.serialize_entry("collections", &Collections(analysis))?;
+        map.serialize_entry("findings", &Findings(analysis))?;
+        let jvms: Vec<Value> = analysis.jvms.iter().map(jvm).collect();
+        map.serialize_entry("jvms", &jvms)?;
+        let inputs: Vec<Value> = analysis
+            .sources
+            .iter()
+            .map(|s| {
+                let form = match s.form {
+                    Form::Log => "log",
+                    Form::Recording => "recording",
+                    Form::Unrecognised => "unrecognised",
+                };
+                json!({ "path": s.path, "form": form })
+            })
+            .collect();
+        map.serialize_entry("inputs", &inputs)?;
+        let diagnostics: Vec<Value> = analysis
+            .diagnostics
+            .iter()
+            .map(|d| {
+                json!({
+                    "input": d.input,
+                    "line": (d.line > 0).then_some(d.line),
+                    "problem": d.problem.name(),
+                    "what": d.text,
+                })
+            })
+            .collect();
+        map.serialize_entry("diagnostics", &diagnostics)?;
+        map.end()
+    }
+}
+
+struct Collections<'a>(&'a Analysis);
+
+impl Serialize for Collections<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let several = self.0.jvms.len() > 1;
+        serializer.collect_seq(self.0.jvms.iter().enumerate().flat_map(|(n, j)| {
+            j.jvm
+                .collections
+                .iter()
+                .map(move |r| collection(r, several.then_some(n)))
+        }))
+    }
+}
+
+struct Findings<'a>(&'a Analysis);
+
+impl Serialize for Findings<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let several = self.0.jvms.len() > 1;
+        serializer.collect_seq(self.0.jvms.iter().enumerate().flat_map(|(n, j)| {
+            j.findings
+                .iter()
+                .map(move |f| finding(f, j, several.then_some(n)))
+        }))
+    }
 }
 
 fn jvm(j: &Judged) -> Value {
