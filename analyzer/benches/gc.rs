@@ -98,7 +98,8 @@ impl Read for Log {
             }
             self.left = self.left.saturating_sub(self.block.len() as u64);
         }
-        let n = self.block.as_bytes()[self.at..].as_ref().read(buffer)?;
+        let mut rest = &self.block.as_bytes()[self.at..];
+        let n = rest.read(buffer)?;
         self.at += n;
         Ok(n)
     }
