@@ -163,6 +163,7 @@ fn recovered_files_open_in_every_jdk() {
         return skip(test, "a JDK with the jfr tool");
     }
     let dir = scratch(test).unwrap();
+    let mut opened = std::collections::BTreeSet::new();
     // Two files that crash the printer as they are, for their producers' own faults.
     let crashing = [
         "ocadaruma+jfrs__profiler-lock",
@@ -192,6 +193,10 @@ fn recovered_files_open_in_every_jdk() {
         );
         let total = summary["total"].as_u64().unwrap();
         assert!(total > 0, "{name}");
+        // Several kinds of damage lose nothing: the same bytes need not be opened again.
+        if !opened.insert(std::fs::read(&whole).unwrap()) {
+            continue;
+        }
         for jdk in &jdks {
             let tool = |command: &str| {
                 let tool = jdk.tool("jfr").unwrap();

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::Writer;
 use super::known::{Known, chain};
 use crate::reader::{Event, Field, Struct, Unit, Value};
+use crate::report::safe::terminal;
 use crate::rfc3339::Rfc3339;
 use crate::summary::SkippedIn;
 
@@ -23,7 +24,7 @@ impl Text {
 
 impl Writer for Text {
     fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{} {{", event.name())?;
+        writeln!(out, "{} {{", terminal(event.name()))?;
         self.members(event, 1, out)?;
         writeln!(out, "}}\n")
     }
@@ -36,7 +37,7 @@ impl Writer for Text {
 impl Text {
     fn members(&self, of: &Struct<'_>, depth: usize, out: &mut dyn Write) -> io::Result<()> {
         for (field, value) in of.fields() {
-            write!(out, "{:1$}{2} = ", "", depth * 2, field.name())?;
+            write!(out, "{:1$}{2} = ", "", depth * 2, terminal(field.name()))?;
             match value {
                 Ok(value) => self.value(of, field, value, depth, out)?,
                 Err(why) => write!(out, "damaged: {why}")?,
@@ -106,15 +107,16 @@ impl Text {
 
     fn structure(&self, inner: &Struct<'_>, depth: usize, out: &mut dyn Write) -> io::Result<()> {
         if let Some(known) = Known::of(inner) {
-            return write!(out, "{}", known.name());
+            return write!(out, "{}", terminal(known.name()));
         }
         if let Some(links) = chain(inner) {
             writeln!(out, "[")?;
             for link in links {
                 let class = link.object.get_struct("type");
                 let class = class.as_ref().and_then(Known::of);
-                let class = class.as_ref().map_or("?", Known::name);
+                let class = terminal(class.as_ref().map_or("?", Known::name));
                 let edge = link.edge.unwrap_or_default();
+                let edge = terminal(&edge);
                 writeln!(out, "{:1$}{class}{edge}", "", depth * 2 + 2)?;
             }
             return write!(out, "{:1$}]", "", depth * 2);
@@ -139,7 +141,11 @@ fn is_frame(value: Option<Value<'_>>) -> bool {
 fn frame(frame: &Struct<'_>, out: &mut dyn Write) -> io::Result<()> {
     let method = frame.get_struct("method");
     let method = method.as_ref().and_then(Known::of);
-    write!(out, "{}", method.as_ref().map_or("?", Known::name))?;
+    write!(
+        out,
+        "{}",
+        terminal(method.as_ref().map_or("?", Known::name))
+    )?;
     if let Some(line) = frame.i64("lineNumber").filter(|&line| line > 0) {
         write!(out, " line {line}")?;
     }

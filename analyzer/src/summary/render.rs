@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::{ChunkSummary, Format, Summary};
+use crate::report::safe::terminal;
 
 /// Writes a summary.
 pub fn render(summary: &Summary, format: Format, out: &mut dyn Write) -> io::Result<()> {
@@ -41,6 +42,7 @@ fn text(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     for (name, events) in rows {
         let bytes = summary.bytes.get(name).copied().unwrap_or(0);
+        let name = terminal(name);
         writeln!(out, "{name:width$}  {events:>12}  {bytes:>14}")?;
     }
     let bytes: u64 = summary.bytes.values().sum();
@@ -58,7 +60,12 @@ fn text(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
             let super::SkippedIn {
                 path, offset, what, ..
             } = skipped;
-            writeln!(out, "  {path}: {chunk}offset {offset}: {what}")?;
+            writeln!(
+                out,
+                "  {}: {chunk}offset {offset}: {}",
+                terminal(path),
+                terminal(what)
+            )?;
         }
     }
     Ok(())
@@ -72,7 +79,7 @@ fn chunk_line(chunk: &ChunkSummary) -> String {
     };
     format!(
         "{}: chunk {} at {}: {} events, {} bytes, version {}, {}, {}, {lasted}",
-        chunk.path,
+        terminal(&chunk.path),
         chunk.chunk,
         chunk.offset,
         chunk.events,
