@@ -1,6 +1,7 @@
 //! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `dist`, `fixtures`.
 #![forbid(unsafe_code)]
 
+mod bench_reader;
 mod demo;
 mod dist;
 mod fixtures;
@@ -30,6 +31,8 @@ enum Task {
     Matrix(matrix::Options),
     /// Makes the release binary with the agent inside and checks what it needs.
     Dist(dist::Options),
+    /// Times our reader beside its peers on recordings of a real JVM.
+    BenchReader(bench_reader::Options),
     /// Compiles the Java fixtures and checks or rewrites their manifest.
     Fixtures(fixtures::Options),
 }
@@ -49,6 +52,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Demo(options) => demo::run(&options),
         Task::Test(options) => test::run(&options),
         Task::Matrix(options) => matrix::run(&options),
+        Task::BenchReader(options) => bench_reader::run(&options),
         Task::Dist(options) => dist::run(&options),
         Task::Fixtures(options) => fixtures::run(&options),
     }
