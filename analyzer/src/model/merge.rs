@@ -124,10 +124,12 @@ impl Merged {
     fn finish(self) -> Report {
         let mut chains: Vec<Chain> = self.chains.into_iter().map(|(chain, _)| chain).collect();
         rank_chains(&mut chains);
-        let (chains, replaced) = one_per_leak(chains);
+        let mut chains = one_per_leak(chains);
         let mut candidates: Vec<Candidate> = self.candidates.into_values().collect();
         link(&mut candidates, &chains);
         rank_candidates(&mut candidates);
+        refresh(&mut chains, &candidates);
+        rank_chains(&mut chains);
         let mut rest = self.rest;
         rest.searches
             .sort_by_key(|search| (search.input, search.start, search.id));
@@ -149,7 +151,6 @@ impl Merged {
         };
         let (verdict, reason) = verdict::judge(&evidence);
         let hints = hints(&evidence, &self.inputs, &self.cutoffs, rest.old_objects);
-        debug_assert!(replaced.iter().all(|id| chains.iter().all(|c| c.id != *id)));
         Report {
             inputs: self.inputs,
             jvms: self.jvms,
@@ -351,13 +352,11 @@ fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
 }
 
 /// Keeps one chain a leak: the first in rank, or ours over the JVM's samples of the same leak.
-/// Returns the kept chains and the ids of those that were taken in.
-fn one_per_leak(chains: Vec<Chain>) -> (Vec<Chain>, Vec<String>) {
+fn one_per_leak(chains: Vec<Chain>) -> Vec<Chain> {
     let (ours, others): (Vec<Chain>, Vec<Chain>) = chains
         .into_iter()
         .partition(|chain| chain.producer == Producer::JfrChains);
     let mut kept: Vec<Chain> = Vec::new();
-    let mut replaced = Vec::new();
     for chain in ours.into_iter().chain(others) {
         match kept.iter_mut().find(|known| known.is_same_leak(&chain)) {
             Some(known) => {
@@ -371,13 +370,32 @@ fn one_per_leak(chains: Vec<Chain>) -> (Vec<Chain>, Vec<String>) {
                 for class in chain.also_held.into_iter().chain(chain.candidate_class) {
                     known.hold_also(class);
                 }
-                replaced.push(chain.id);
             }
             None => kept.push(chain),
         }
     }
     rank_chains(&mut kept);
-    (kept, replaced)
+    kept
+}
+
+/// Gives each chain what its class's later reports know better: a chain is told when it is found,
+/// growth goes on.
+fn refresh(chains: &mut [Chain], candidates: &[Candidate]) {
+    for chain in chains {
+        let own = candidates
+            .iter()
+            .find(|candidate| chain.candidate_class.as_ref() == Some(&candidate.class));
+        let Some(candidate) = own.filter(|own| last(own) > chain.last_seen) else {
+            continue;
+        };
+        chain.retained_sampled_bytes = candidate
+            .retained_sampled_bytes
+            .or(chain.retained_sampled_bytes);
+        chain.growth_bytes_per_hour = candidate
+            .growth_bytes_per_hour
+            .or(chain.growth_bytes_per_hour);
+        chain.confirmed = candidate.confirmed.or(chain.confirmed);
+    }
 }
 
 /// Ties each class to the chains that hold it, and gives chains what only the class knows.
