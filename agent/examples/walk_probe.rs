@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use chain_core::chain::{FoundChain, Hop, RootKind, Strength};
+use chain_core::chain::{FoundChain, Hop};
 use chain_core::inline::InlineVec;
 use chain_core::plan::{Deadlines, Target};
 use chain_core::{Bytes, ClassId, HeapWalk as _, Micros, PassPlan, SearchId};
@@ -358,11 +358,6 @@ impl Walk {
     fn tell(&self, found: &FoundChain, holds: bool) -> Json {
         let chain = &found.chain;
         let root = &chain.root;
-        let strength = match chain.strength {
-            Strength::Durable => "strong",
-            Strength::Housekeeping if root.kind == RootKind::Finalizer => "finalizer",
-            other => other.name(),
-        };
         json!({
             "class": self.candidates[found.candidate.0 as usize],
             "identity": found.identity.to_string(),
@@ -371,7 +366,7 @@ impl Walk {
             "reached": found.reached,
             "verified": found.verified,
             "holds": holds,
-            "strength": strength,
+            "strength": chain.strength.name(),
             "root": {
                 "kind": root.kind.name(), "class": root.class.as_deref(), "field": root.field.as_deref(),
                 "thread": root.thread.as_deref(), "line": root.frame.and_then(|f| f.line),

@@ -426,13 +426,7 @@ fn coverage(search: &Search, drained: bool) -> Option<u16> {
 /// Frees every reference when the worker drops its walk; nothing on a thread that is not attached.
 impl<H: Host> Drop for ConcurrentWalk<H> {
     fn drop(&mut self) {
-        let vm = self.vm;
-        let Some(jni) = vm.current() else { return };
-        self.drop_search(&jni);
-        for kept in self.kept.drain(..) {
-            kept.free(&jni);
-        }
-        self.catalogue.clear(&jni);
+        self.shut_down();
     }
 }
 
