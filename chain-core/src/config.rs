@@ -125,11 +125,11 @@ pub struct Config {
     pub cpu_cap: Option<f64>,
     /// The machine that unset options are tuned to.
     pub machine: Machine,
-    /// Decisions marked [O] that can be switched off, to show what they cure. All on by default.
+    /// Decisions marked O that can be switched off, to show what they cure. All on by default.
     pub improvements: Improvements,
 }
 
-/// The [O] decisions that depart from a known failure, each with a switch for the simulator.
+/// The O decisions that depart from a known failure, each with a switch for the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "journal",

@@ -1,4 +1,4 @@
-//! The command line: one module a command, shared options in [`common`], exit codes in [`Exit`].
+//! The command line: one module a command, shared options in `common`, exit codes in [`Exit`].
 
 mod baseline;
 mod check;

@@ -1,4 +1,4 @@
-//! Log dialects: one file each. A dialect turns lines into [`Collection`]s and judges nothing.
+//! Log dialects: one file each. A dialect turns lines into `Collection`s and judges nothing.
 
 pub mod decoration;
 pub mod g1_8;
