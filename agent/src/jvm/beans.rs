@@ -425,6 +425,19 @@ impl GcReader {
         )
     }
 
+    /// A reader that has asked nothing: callback counts only.
+    #[must_use]
+    pub fn closed() -> Self {
+        let names = native_thread_names();
+        Self {
+            runtime: None,
+            beans: None,
+            collector: gc::collector_by_threads(names.iter().map(String::as_str)),
+            mixed: 0,
+            last_old_used: None,
+        }
+    }
+
     /// Which collector runs.
     #[must_use]
     pub fn collector(&self) -> Collector {

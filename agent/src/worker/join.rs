@@ -5,6 +5,7 @@ use std::time::Duration;
 use chain_core::Input;
 
 use super::Worker;
+use crate::jvm::env::Jni;
 use crate::jvm::jfr;
 use crate::record::Emission;
 use crate::recordings::{Change, Recordings};
@@ -25,7 +26,7 @@ impl Worker {
     }
 
     /// Tells the engine when recordings begin to take our events, and when the last one ends.
-    pub(super) fn follow_recordings(&mut self) {
+    pub(super) fn follow_recordings(&mut self, jni: &Jni<'_>) {
         let Some(recordings) = &mut self.recordings else {
             return;
         };
@@ -37,7 +38,7 @@ impl Worker {
         match change {
             Some(Change::Started) => {
                 crate::info!("a recording takes the agent's events");
-                self.recording_started();
+                self.recording_started(jni);
                 self.emit_status(
                     "recording-started",
                     "info",

@@ -148,11 +148,20 @@ struct Worker {
     emissions: Vec<Emission>,
     journal: journal::Journal,
     recordings: Option<Recordings>,
+    /// The beans were opened and the engine knows its machine.
+    opened: bool,
 }
 
 impl Worker {
     fn new(agent: &'static Agent, jni: &Jni<'_>, session: Session) -> Self {
-        let (gc, beans_error) = GcReader::open(jni);
+        // Without an own file nothing is asked of the JVM until a recording wants it: children that inherit the
+        // agent should not pay for beans they never need.
+        let opened = session.file.is_some();
+        let (gc, beans_error) = if opened {
+            GcReader::open(jni)
+        } else {
+            (GcReader::closed(), None)
+        };
         let facts = status::Facts::collect(agent.jvmti, &gc, &session.options, beans_error);
         let core = config::core_config(&session.options, config::machine(agent.jvmti, &gc, jni));
         let engine = Engine::new(core);
@@ -193,6 +202,7 @@ impl Worker {
             emissions: Vec::new(),
             journal: journal::Journal::default(),
             recordings: None,
+            opened,
         }
     }
 
@@ -239,14 +249,33 @@ impl Worker {
         }
         crate::info!("working: {}", self.facts.summary());
         if self.session.file.is_some() {
-            self.recording_started();
+            self.recording_started(jni);
         } else {
             self.join_recordings();
         }
     }
 
+    /// Opens the beans and makes the engine for this machine, once. The engine before it has decided nothing, since
+    /// no recording took events.
+    fn open(&mut self, jni: &Jni<'_>) {
+        if self.opened {
+            return;
+        }
+        self.opened = true;
+        let (gc, beans_error) = GcReader::open(jni);
+        std::mem::replace(&mut self.gc, gc).close(jni);
+        let jvmti = self.agent.jvmti;
+        self.facts = status::Facts::collect(jvmti, &self.gc, &self.session.options, beans_error);
+        let machine = config::machine(jvmti, &self.gc, jni);
+        self.engine = Engine::new(config::core_config(&self.session.options, machine));
+        let tuned = *self.engine.tuned();
+        self.mapper = Mapper::new(&self.agent.names, self.engine.config().walk, tuned);
+        self.read_gc(jni);
+    }
+
     /// A recording takes our events from now on: sampling runs while one does.
-    fn recording_started(&mut self) {
+    fn recording_started(&mut self, jni: &Jni<'_>) {
+        self.open(jni);
         self.start_sampling();
         self.engine.handle(self.now(), Input::RecordingStarted);
         self.agent.sampling.publish(self.engine.admission());
@@ -267,7 +296,7 @@ impl Worker {
             self.engine.handle(self.now(), Input::Container(reading));
         }
         self.take_samples(jni);
-        self.follow_recordings();
+        self.follow_recordings(jni);
         let until = self.act(jni);
         self.write(jni);
         until
