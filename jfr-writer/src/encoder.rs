@@ -18,6 +18,7 @@ pub(crate) struct Encoder {
     constants: Constants,
     events: Vec<u8>,
     count: u64,
+    earliest: Option<i64>,
     body: Vec<u8>,
 }
 
@@ -25,6 +26,7 @@ pub(crate) struct Encoder {
 pub(crate) struct Mark {
     events: usize,
     count: u64,
+    earliest: Option<i64>,
     pools: [(u64, usize); Pool::COUNT],
 }
 
@@ -35,6 +37,7 @@ impl Encoder {
             constants: Constants::new(),
             events: Vec::new(),
             count: 0,
+            earliest: None,
             body: Vec::new(),
         }
     }
@@ -57,6 +60,7 @@ impl Encoder {
         Mark {
             events: self.events.len(),
             count: self.count,
+            earliest: self.earliest,
             pools: self.constants.mark(),
         }
     }
@@ -65,6 +69,7 @@ impl Encoder {
     pub(crate) fn roll_back(&mut self, mark: &Mark) {
         self.events.truncate(mark.events);
         self.count = mark.count;
+        self.earliest = mark.earliest;
         self.constants.roll_back(mark.pools);
     }
 
@@ -86,7 +91,7 @@ impl Encoder {
             constants: &mut self.constants,
             out: &mut self.body,
         });
-        self.finish_event();
+        self.finish_event(ticks);
     }
 
     /// Adds a chain as the JVM's own sample event.
@@ -94,11 +99,17 @@ impl Encoder {
         self.body.clear();
         varint::put_u64(&mut self.body, self.types.old_object_sample());
         chain::put(&mut self.body, &mut self.constants, ticks, path, sample);
-        self.finish_event();
+        self.finish_event(ticks);
     }
 
-    fn finish_event(&mut self) {
+    /// The earliest event that waits, ticks.
+    pub(crate) const fn earliest(&self) -> Option<i64> {
+        self.earliest
+    }
+
+    fn finish_event(&mut self, ticks: i64) {
         frame::put_event(&mut self.events, &self.body);
+        self.earliest = Some(self.earliest.map_or(ticks, |earliest| earliest.min(ticks)));
         self.count += 1;
     }
 
@@ -151,6 +162,7 @@ impl Encoder {
     pub(crate) fn clear(&mut self) {
         self.events.clear();
         self.constants.clear_pending();
+        self.earliest = None;
         self.count = 0;
     }
 }

@@ -350,7 +350,12 @@ impl<D: Disk> Recording<D> {
     fn begin_chunk(&mut self, now: i64) -> io::Result<()> {
         self.drop_old_chunks();
         let at = self.done.iter().map(Done::len).sum();
-        let start = now.max(self.last_start_ticks.saturating_add(self.one_nano()));
+        // No event lies before its chunk, and no two chunks start at the same instant.
+        let first = self
+            .encoder
+            .earliest()
+            .map_or(now, |earliest| earliest.min(now));
+        let start = first.max(self.last_start_ticks.saturating_add(self.one_nano()));
         let (chunk, bytes) = Chunk::create(
             &self.encoder,
             &self.clock,

@@ -359,3 +359,31 @@ fn a_clock_that_stands_still_gives_every_chunk_its_own_start() {
         "the first one is empty"
     );
 }
+
+#[test]
+fn a_chunk_starts_no_later_than_its_first_event() {
+    let disk = MemoryDisk::default();
+    let mut recording = open(
+        &disk,
+        Options {
+            chunk_ticks: Some(1),
+            ..Options::default()
+        },
+    );
+    for sequence in 1..4 {
+        recording.emit(CLOCK.ticks + sequence * 100, &input(sequence));
+        recording.emit(CLOCK.ticks + sequence * 100 + 50, &input(sequence));
+        recording.flush(CLOCK.ticks + sequence * 100 + 90).unwrap();
+    }
+    recording.close(CLOCK.ticks + 500);
+    let chunks = strict::read(&file(&disk)).unwrap();
+    assert_eq!(chunks.len(), 3);
+    for chunk in &chunks {
+        for (_, fields) in &chunk.events {
+            let strict::Val::Long(start) = chunk.get(fields, "startTime") else {
+                panic!("no start")
+            };
+            assert!(*start >= chunk.header.start_ticks);
+        }
+    }
+}
