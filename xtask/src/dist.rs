@@ -17,7 +17,7 @@ const DOCUMENTS: [&str; 6] = [
     "LICENSE",
     "LICENSE-APACHE",
     "LICENSE-MIT",
-    "docs/jfr-chains.jfc",
+    "settings/jfr-chains.jfc",
 ];
 
 /// A platform that a release is built for.
