@@ -2,6 +2,7 @@
 //! recording of the same run, and disappears with the flags that the command itself advises.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -246,4 +247,102 @@ fn parallel_25_overflows_until_the_advice_is_taken() {
 #[test]
 fn parnew_11_promotes_early_until_the_advice_is_taken() {
     reproduce("gc_parnew_11", 11, &PARNEW);
+}
+
+/// A fixture's log and recording under `jdk`, diagnosed; `None` after saying that the JDK is missing.
+fn diagnosed(test: &str, feature: u32, flags: &[&str], fixture: &[&str]) -> Option<(Value, Value)> {
+    let Some(jdk) = Jdk::feature(feature) else {
+        skip(test, &format!("JDK {feature}"));
+        return None;
+    };
+    let dir = scratch(test).unwrap();
+    let fixture: Vec<String> = fixture.iter().map(ToString::to_string).collect();
+    let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();
+    let plain = Case {
+        name: "plain",
+        flags: &[],
+        finding: "",
+        keep: (0, 0),
+    };
+    let run = run(&jdk, &plain, &fixture, &flags, dir.path(), 1);
+    Some((diagnose(&run.log), diagnose(&run.recording)))
+}
+
+#[test]
+fn a_steady_leak_is_told_from_warm_up_by_its_ages() {
+    let leak = ["gc.SteadyLeak", "2000000000", "200"];
+    for flags in [
+        ["-XX:+UseSerialGC", "-Xss1m"],
+        ["-XX:+UseG1GC", "-XX:G1HeapRegionSize=1m"],
+    ] {
+        let Some((log, recording)) = diagnosed("gc_leak", 17, &flags, &leak) else {
+            return;
+        };
+        for v in [&log, &recording] {
+            let f = finding(v, "AGE-01").unwrap_or_else(|| panic!("{flags:?}: {}", v["findings"]));
+            assert!(f["evidence"]["ages"].as_u64().unwrap() >= 6, "{f}");
+        }
+    }
+}
+
+#[test]
+fn a_healthy_run_gives_no_finding() {
+    let healthy = ["gc.RuleEngine", "100", "402653184"];
+    for (feature, flags) in [
+        (17, ["-XX:+UseSerialGC", "-Xss1m"]),
+        (25, ["-XX:+UseG1GC", "-XX:G1HeapRegionSize=1m"]),
+        (25, ["-XX:+UseParallelGC", "-Xss1m"]),
+    ] {
+        let Some((log, recording)) = diagnosed("gc_healthy", feature, &flags, &healthy) else {
+            return;
+        };
+        for v in [&log, &recording] {
+            let told: Vec<&Value> = v["findings"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|f| &f["id"])
+                // A busy machine starves pauses; that is true, and no matter of promotion.
+                .filter(|id| *id != "PAUSE-01")
+                .collect();
+            assert!(told.is_empty(), "{feature} {flags:?}: {}", v["findings"]);
+        }
+    }
+}
+
+#[test]
+fn concurrent_collectors_give_the_same_thresholds_in_log_and_recording() {
+    let keep = ["gc.FiveArrays", "900000", "12", "67108864"];
+    let Some((log, recording)) = diagnosed("gc_zgc", 25, &["-XX:+UseZGC"], &keep) else {
+        return;
+    };
+    assert_eq!(log["collector"], "ZGC");
+    // A major collection may outlast minor ones, so the order of the ends is not that of the numbers.
+    let thresholds = |v: &Value| -> BTreeMap<u64, Value> {
+        v["collections"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| (c["gc_id"].as_u64().unwrap(), c["threshold_used"].clone()))
+            .collect()
+    };
+    let (log, recording) = (thresholds(&log), thresholds(&recording));
+    assert!(!recording.is_empty());
+    // A recording ends before the JVM does: the log may have collections more.
+    for (id, threshold) in &recording {
+        assert_eq!(log.get(id), Some(threshold), "collection {id}");
+    }
+    let flags = [
+        "-XX:+UseShenandoahGC",
+        "-XX:+UnlockExperimentalVMOptions",
+        "-XX:ShenandoahGCMode=generational",
+    ];
+    let Some((log, recording)) = diagnosed("gc_shenandoah", 25, &flags, &keep) else {
+        return;
+    };
+    for v in [&log, &recording] {
+        assert_eq!(v["collector"], "Shenandoah");
+        assert!(!v["collections"].as_array().unwrap().is_empty());
+        assert!(finding(v, "PROMO-01").is_none());
+    }
 }
