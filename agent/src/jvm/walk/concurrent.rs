@@ -204,7 +204,7 @@ impl<H: Host> ConcurrentWalk<H> {
         };
         for place in 0..search.targets.len() {
             if search.tallies.get(place).is_some_and(|t| t.is_news(over)) {
-                self.tell_candidate(jni, plan, &mut search, place, &mut told);
+                self.tell_candidate(jni, plan, &mut search, place, over, &mut told);
             }
         }
         self.search = Some(search);
@@ -217,24 +217,21 @@ impl<H: Host> ConcurrentWalk<H> {
         plan: &PassPlan,
         search: &mut Search,
         place: usize,
+        over: bool,
         told: &mut Vec<FoundChain>,
     ) {
         let (Some(class), Some(tally)) = (
             search.targets.get(place).copied(),
-            search.tallies.get_mut(place),
+            search.tallies.get(place),
         ) else {
             return;
         };
         let reached = tally.reached;
-        tally.told = reached;
-        let Some(tally) = search.tallies.get(place) else {
-            return;
-        };
         let ranked = tally.ranked(|sig| rank(search, &self.catalogue, sig));
         let mut best: Option<Ranked> = None;
         let mut count = 0;
-        for path in ranked.iter().filter(|path| !path.minor) {
-            if count >= CHAINS || best.is_some_and(|best| path.outshines(&best)) {
+        for path in &ranked {
+            if count >= CHAINS || !path.worth_telling(best.as_ref(), over) {
                 continue;
             }
             let Some((chain, leaf)) = self.tell_path(jni, plan, search, place, path) else {
@@ -252,6 +249,11 @@ impl<H: Host> ConcurrentWalk<H> {
                 reached,
                 leaf: Some(leaf),
             });
+        }
+        if count > 0
+            && let Some(tally) = search.tallies.get_mut(place)
+        {
+            tally.told = reached;
         }
     }
 

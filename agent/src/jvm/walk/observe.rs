@@ -297,7 +297,8 @@ pub fn rank(search: &Search, catalogue: &Catalogue, sig: SigId) -> Rank {
         if let Some(Step::Root(root)) = search.sigs.step(current) {
             application |= match search.roots.get(root) {
                 Some(Root::Static { class, .. }) => is_application(*class),
-                _ => false,
+                // Threads, frames and JNI references are mostly the application's doing.
+                _ => true,
             };
         }
         at = search.sigs.parent(current);

@@ -73,6 +73,7 @@ impl Tally {
                 Ranked {
                     minor: path.instances.saturating_mul(MINOR) < most.unwrap_or(0),
                     strength: rank.strength,
+                    application: rank.application,
                     weight: path.instances / share,
                     depth: rank.depth,
                     sig: *sig,
@@ -101,6 +102,8 @@ pub struct Ranked {
     pub minor: bool,
     /// The weakest of root and edges.
     pub strength: Strength,
+    /// Something on it is the application's.
+    pub application: bool,
     weight: u64,
     depth: u16,
     /// The path.
@@ -110,6 +113,15 @@ pub struct Ranked {
 }
 
 impl Ranked {
+    /// Whether it is worth telling beside `best`, now or at the end of the search (`over`): a path within the JDK (its
+    /// caches of integers and names) says nothing beside one of the application, which may turn up until the end.
+    #[must_use]
+    pub fn worth_telling(&self, best: Option<&Self>, over: bool) -> bool {
+        let beside = best
+            .is_none_or(|best| !self.outshines(best) && (self.application || !best.application));
+        beside && !self.minor && (self.application || over)
+    }
+
     /// Whether it would come before `best` by strength and plain instances: such a path is not told beside it, so
     /// that the order of what is told is the same for everybody who sorts it.
     #[must_use]
@@ -217,5 +229,23 @@ mod tests {
             tally.paths[&SigId(7)].examples,
             [all[0], all[1], all[48], all[49]]
         );
+    }
+
+    #[test]
+    fn a_path_within_the_jdk_waits_for_the_end_and_for_one_of_the_application() {
+        let path = |application, instances| Ranked {
+            minor: false,
+            strength: Strength::Durable,
+            application,
+            weight: instances,
+            depth: 1,
+            sig: SigId(0),
+            instances,
+        };
+        assert!(!path(false, 256).worth_telling(None, false));
+        assert!(path(false, 256).worth_telling(None, true));
+        assert!(!path(false, 256).worth_telling(Some(&path(true, 1000)), true));
+        assert!(path(true, 256).worth_telling(Some(&path(true, 1000)), false));
+        assert!(!path(true, 2000).worth_telling(Some(&path(true, 1000)), true));
     }
 }
