@@ -139,7 +139,12 @@ pub fn write_text(diff: &Diff<'_>, out: &mut dyn Write) -> io::Result<()> {
         };
         let text = sentence(entry);
         let text = terminal(&text);
-        let lines = textwrap::wrap(&text, textwrap::Options::new(61).break_words(false));
+        let lines = textwrap::wrap(
+            &text,
+            textwrap::Options::new(61)
+                .break_words(false)
+                .word_splitter(textwrap::WordSplitter::NoHyphenation),
+        );
         for (at, line) in lines.iter().enumerate() {
             if at == 0 {
                 writeln!(out, "{style}{word}{style:#}  [{}]  {line}", entry.id)?;

@@ -41,7 +41,12 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
                 .map_or_else(String::new, |id| format!(" [{id}]"));
             let text = format!("{}{id}: {}", finding.rule.as_str(), finding.message);
             let text = terminal(&text);
-            let lines = textwrap::wrap(&text, Options::new(74).break_words(false));
+            let lines = textwrap::wrap(
+                &text,
+                Options::new(74)
+                    .break_words(false)
+                    .word_splitter(textwrap::WordSplitter::NoHyphenation),
+            );
             for (at, line) in lines.iter().enumerate() {
                 let mark = if at == 0 { mark } else { "" };
                 writeln!(out, "{style}{mark:4}{style:#}  {line}")?;

@@ -105,10 +105,11 @@ const SHAPES: &[Shape] = &[
 pub fn for_chain(chain: &Chain) -> Vec<String> {
     let mut out = Vec::new();
     let grows = chain.producer == Producer::JfrChains;
-    if let Some(owner) = owner(chain) {
-        out.push(match container(chain) {
+    if let Some((owner, held)) = owner(chain) {
+        out.push(match container(chain, held) {
             Some(container) => format!(
-                "{owner} holds a {}{}: where are entries removed?",
+                "{owner} holds {} {}{}: where are entries removed?",
+                article(simple_name(container)),
                 simple_name(container),
                 if grows { " that only grows" } else { "" }
             ),
@@ -129,11 +130,12 @@ pub fn for_chain(chain: &Chain) -> Vec<String> {
 }
 
 /// The field that application code owns and that holds the growing part: the last application
-/// field before the first JDK container, else the root's static field.
-pub fn owner(chain: &Chain) -> Option<String> {
+/// field before the first JDK container, else the root's static field. With it comes the position
+/// of the hop that it holds.
+pub fn owner(chain: &Chain) -> Option<(String, usize)> {
     let mut best = match (&chain.root.class, &chain.root.field) {
         (Some(class), Some(field)) if chain.root.kind == RootKind::StaticField => {
-            Some(format!("{}.{field}", simple_name(class)))
+            Some((format!("{}.{field}", simple_name(class)), 0))
         }
         _ => None,
     };
@@ -142,24 +144,27 @@ pub fn owner(chain: &Chain) -> Option<String> {
         .class
         .as_deref()
         .is_some_and(|class| !is_jdk_class(class));
-    for pair in chain.hops.windows(2) {
+    for (at, pair) in chain.hops.windows(2).enumerate() {
         let [holder, held] = pair else { continue };
         let ours = !is_jdk_class(&holder.class);
         if !ours && best_is_ours {
             break;
         }
         if ours && let Some(field) = &held.edge.name {
-            best = Some(format!("{}.{field}", simple_name(&holder.class)));
+            let owner = format!("{}.{field}", simple_name(&holder.class));
+            best = Some((owner, at + 1));
             best_is_ours = true;
         }
     }
     best
 }
 
-/// The first JDK collection on the path.
-pub fn container(chain: &Chain) -> Option<&str> {
+/// The first JDK collection among the hops from position `from` on.
+pub fn container(chain: &Chain, from: usize) -> Option<&str> {
     chain
         .hops
+        .get(from..)
+        .unwrap_or_default()
         .iter()
         .map(|hop| hop.class.as_str())
         .find(|class| {
@@ -183,6 +188,14 @@ pub fn frame_words(frame: &Frame) -> String {
     format!("{}.{}{line}", simple_name(&frame.class), frame.method)
 }
 
+fn article(class: &str) -> &'static str {
+    if class.starts_with(['A', 'E', 'I', 'O', 'U']) {
+        "an"
+    } else {
+        "a"
+    }
+}
+
 fn plural(class: &str) -> String {
     format!("{class} objects")
 }
@@ -200,4 +213,56 @@ fn over_field(chain: &Chain, field: &str) -> bool {
 
 fn ends_in_loader(chain: &Chain) -> bool {
     chain.leaf.ends_with("ClassLoader")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Edge, EdgeKind, Hop};
+    use crate::report::sample;
+
+    fn hop(class: &str, field: &str) -> Hop {
+        Hop {
+            class: class.to_owned(),
+            edge: Edge {
+                kind: EdgeKind::Field,
+                name: Some(field.to_owned()),
+                index: None,
+            },
+            run: 1,
+        }
+    }
+
+    #[test]
+    fn the_container_is_the_one_that_the_owners_field_holds() {
+        let mut chain = sample::leak().chains.remove(0);
+        chain.root.kind = RootKind::Thread;
+        chain.root.class = None;
+        chain.root.field = None;
+        chain.root.thread = Some("monitor-timer".to_owned());
+        chain.hops = vec![
+            hop("java.util.TimerThread", "thread"),
+            hop("java.util.TaskQueue", "queue"),
+            hop("com.acme.Monitor$1", "task"),
+            hop("com.acme.Monitor", "this$0"),
+            hop("java.util.ArrayList", "samples"),
+            hop("com.acme.Sample", "elementData"),
+        ];
+        let advice = for_chain(&chain);
+        assert!(
+            advice[0].starts_with("Monitor.samples holds an ArrayList"),
+            "{advice:?}"
+        );
+        assert!(
+            advice.last().unwrap().contains("Timer keeps its tasks"),
+            "{advice:?}"
+        );
+    }
+
+    #[test]
+    fn every_shape_has_a_sentence_that_ends() {
+        for shape in SHAPES {
+            assert!(shape.sentence.ends_with('.'), "{}", shape.sentence);
+        }
+    }
 }

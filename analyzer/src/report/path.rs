@@ -89,13 +89,7 @@ fn hop_line(hop: &Hop, next: Option<&Hop>) -> Line {
         .map(edge_words)
         .filter(|edge| edge != "[]" || !hop.class.ends_with("[]"))
         .unwrap_or_default();
-    let note = (hop.run > 1).then(|| {
-        format!(
-            "{} in a row over {}",
-            units::count(hop.run),
-            edge_words(hop)
-        )
-    });
+    let note = (hop.run > 1).then(|| format!("{} in a row", units::count(hop.run)));
     Line {
         holder: hop.class.clone(),
         edge,

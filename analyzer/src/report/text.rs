@@ -68,7 +68,8 @@ fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         Options::new(WIDTH)
             .initial_indent(&pad)
             .subsequent_indent(&pad)
-            .break_words(false),
+            .break_words(false)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation),
     );
     for (at, line) in lines.iter().enumerate() {
         if at == 0 {
@@ -324,7 +325,8 @@ fn entry(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
         Options::new(WIDTH)
             .initial_indent(&first)
             .subsequent_indent(&pad)
-            .break_words(false),
+            .break_words(false)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation),
     ) {
         writeln!(out, "{line}")?;
     }
@@ -342,7 +344,8 @@ fn prose(out: &mut dyn Write, indent: &str, text: &str, style: Style) -> io::Res
         Options::new(WIDTH)
             .initial_indent(indent)
             .subsequent_indent(&pad)
-            .break_words(false),
+            .break_words(false)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation),
     ) {
         writeln!(out, "{style}{line}{style:#}")?;
     }
