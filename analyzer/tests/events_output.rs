@@ -164,6 +164,16 @@ fn time_thread_and_limit_narrow_the_events() {
 }
 
 #[test]
+fn a_file_whose_events_have_no_types_is_unreadable() {
+    let bytes = ChunkSpec::new().build();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &bytes[..68]).unwrap();
+    let (complete, _, err) = written(&arguments(file.path().into(), &[], Format::Text));
+    assert!(!complete);
+    assert!(err.contains("no chunk says what its events are"), "{err}");
+}
+
+#[test]
 fn the_summary_counts_types_and_names_files_that_do_not_open() {
     let file = file();
     let args = |format| SummaryArgs {

@@ -51,7 +51,9 @@ pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::R
                 let path = shown(path);
                 let lost = recording.skipped().iter();
                 skipped.extend(lost.map(|lost| SkippedIn::new(&path, lost)));
+                let mut typed = false;
                 for chunk in recording.chunks() {
+                    typed |= chunk.types().iter().next().is_some();
                     match chunk_events(&chunk, &filter, &mut left, writer.as_mut(), out) {
                         Ok(damaged) => skipped.extend(damaged.into_iter().map(|lost| SkippedIn {
                             path: path.clone(),
@@ -68,6 +70,10 @@ pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::R
                     if left == 0 {
                         break;
                     }
+                }
+                if !typed {
+                    writeln!(err, "{path}: no chunk says what its events are")?;
+                    complete = false;
                 }
             }
             Err(error) => {
