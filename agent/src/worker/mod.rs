@@ -412,13 +412,13 @@ impl Worker {
         for tracked in self.handles.drain() {
             jni.delete_weak(tracked.weak);
         }
-        self.discard_queue(jni);
         // What waits there still names classes and threads.
         self.leave_recordings();
         crate::info!(
             "stopped: {}",
             self.status_text().lines().next().unwrap_or_default()
         );
+        self.forget(jni);
         let file: Option<FileOutput> = self.session.file.take();
         if let Some(Err(error)) = file.map(FileOutput::close) {
             crate::warning!("{error}");
