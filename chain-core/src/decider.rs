@@ -16,7 +16,7 @@ use crate::oom::{self, Boost, Latch, Usage};
 use crate::output::Output;
 use crate::pacing::Pacing;
 use crate::plan::{Action, Deadlines, MAX_CANDIDATES, MAX_THREADS, PassPlan};
-use crate::record::{Decision, Outcome, Reason, Record};
+use crate::record::{Decision, Outcome, Reason, Record, Stamped};
 use crate::schedule::{Next, Schedule};
 use crate::search::Search;
 use crate::tick::{Bytes, Epoch, Micros, Millis, Tick};
@@ -26,14 +26,18 @@ use crate::walk::{PassReport, ReleaseReport};
 /// Where the search machinery stands.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "journal", derive(serde::Serialize, serde::Deserialize))]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a search starts without allocating"
+)]
 pub(crate) enum Phase {
     /// No search.
     Idle,
     /// Passes are made.
-    Running(Box<Search>),
+    Running(Search),
     /// A search has ended; its tags are being released.
     Releasing {
-        search: Box<Search>,
+        search: Search,
         tries: u32,
         next_try: Tick,
     },
@@ -256,7 +260,7 @@ impl Decider {
 
     /// Whether a sweep's survivors are due to be pushed as signal values at `now`.
     pub fn push_due(&self, now: Tick) -> bool {
-        let Some((_, armed_at)) = self.activated.filter(|_| self.armed()) else {
+        let Some((armed_since, armed_at)) = self.activated.filter(|_| self.armed()) else {
             return false;
         };
         let (last, from) = match self.sweeping.pushed {
@@ -272,7 +276,10 @@ impl Decider {
         } else {
             1
         };
-        let overdue = last.is_none_or(|t| now.since(t) >= Millis(tuning::PUSH_MAX_GAP));
+        // Five minutes apart at most, and a two-hundredth of the time since arming once that is more:
+        // 30 values must span enough of a leak's life for its rise to reach 15 %.
+        let gap = tuning::PUSH_MAX_GAP.max(now.since(armed_since).0 / tuning::PUSH_GAP_DIVISOR);
+        let overdue = last.is_none_or(|t| now.since(t) >= Millis(gap));
         fresh >= stride || overdue
     }
 
@@ -289,6 +296,11 @@ impl Decider {
     /// Classes whose chains are to be committed now.
     pub fn take_commits(&mut self) -> std::vec::Drain<'_, Commit> {
         self.commits.drain(..)
+    }
+
+    /// Takes the records made since the last call, oldest first.
+    pub fn drain(&mut self) -> impl Iterator<Item = Stamped> + '_ {
+        self.output.drain()
     }
 
     /// Threads whose samples bypass the live ratio.
@@ -405,6 +417,10 @@ impl Decider {
             gone.iter().for_each(|c| search.forget(*c));
         }
         self.settled = settled;
+        if self.search().is_some_and(|s| s.targets.is_empty()) {
+            // Nothing is left to look for.
+            self.climb(now);
+        }
         let confirms = self.needs_confirmation();
         let gap = self.sweeping.gap_ms;
         self.output
@@ -463,7 +479,36 @@ impl Decider {
             let chain = strongest(report, *class);
             self.settle(now, *class, Some(chain), Millis(tuning::RESOLVED_COOLDOWN));
         }
+        self.commit_more(report);
         self.climb(now);
+    }
+
+    /// Further chains of classes that are resolved already.
+    fn commit_more(&mut self, report: &PassReport) {
+        let Phase::Running(search) = &self.phase else {
+            return;
+        };
+        let id = search.id;
+        let resolved: InlineVec<ClassId, MAX_CANDIDATES> = search
+            .targets
+            .iter()
+            .filter(|t| t.resolved)
+            .map(|t| t.class)
+            .collect();
+        for class in resolved.iter() {
+            let commit = Commit {
+                class: *class,
+                search: id,
+                provisional: false,
+            };
+            let found = report
+                .chains
+                .iter()
+                .any(|c| c.verified && c.candidate == *class);
+            if found && !self.commits.contains(&commit) {
+                self.commit(commit);
+            }
+        }
     }
 
     /// A pass of a search that has ended meanwhile: what it found is not lost.
@@ -496,7 +541,6 @@ impl Decider {
             drained: s.drained,
             truncated: s.truncated,
             roots_complete: s.roots_settled(),
-            watched: u32::try_from(s.targets.len()).unwrap_or(u32::MAX),
             unresolved: s.unresolved(),
             lost: s.lost(),
             ttl: self.ttl(),
@@ -808,7 +852,7 @@ impl Decider {
         let search = Search::new(SearchId(self.searches), now, selection, carried);
         self.output
             .started(now, &search, self.exhaustion.latch.is_set());
-        self.phase = Phase::Running(Box::new(search));
+        self.phase = Phase::Running(search);
     }
 
     fn plan(&self, roots: bool) -> PassPlan {

@@ -134,6 +134,12 @@ impl Engine {
         self.journal.drain(&self.decider)
     }
 
+    /// Forgets the journal entries made since the last call: nobody keeps them.
+    #[cfg(feature = "journal")]
+    pub fn drain_journal_quietly(&mut self) {
+        self.journal.forget();
+    }
+
     /// Takes the handle slots the engine no longer tracks (dead, dropped or evicted): delete their
     /// weak references and reuse the slots. Call it after samples and sweeps.
     pub fn take_released(&mut self) -> std::vec::Drain<'_, SampleId> {
@@ -255,11 +261,16 @@ impl Engine {
                 .map(|(k, _)| *k)
                 .collect();
             for key in keys {
-                if let Some(c) = self.chains.get_mut(&key) {
-                    c.committed = true;
-                    c.provisional = commit.provisional;
+                let Some(c) = self.chains.get_mut(&key) else {
+                    continue;
+                };
+                // What was written stays written: only news are emitted again.
+                let news = !c.committed || (c.provisional && !commit.provisional);
+                c.provisional = commit.provisional && (c.provisional || !c.committed);
+                c.committed = true;
+                if news {
+                    self.emit(now, key, false);
                 }
-                self.emit(now, key, false);
             }
         }
     }

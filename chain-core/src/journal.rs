@@ -174,6 +174,12 @@ impl Journal {
         out
     }
 
+    /// Forgets what is queued; the next drain begins with a whole state.
+    pub fn forget(&mut self) {
+        self.lines.clear();
+        self.want_state = true;
+    }
+
     fn push(&mut self, line: Line) {
         if self.lines.len() >= tuning::JOURNAL_QUEUE {
             self.dropped += 1;

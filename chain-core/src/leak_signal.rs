@@ -322,9 +322,12 @@ impl ClassTrend {
             .collect()
     }
 
-    /// See [`is_flat`].
+    /// Flat for a full window of 30 folds, or turning over without growth in its recent half.
     fn is_plateau(&self) -> bool {
-        is_flat(self.survivors.iter()) == Some(true)
+        let n = self.survivors.len();
+        let full = n >= tuning::CLASS_RING && is_flat(self.survivors.iter());
+        let half = self.survivors.iter().skip(n / 2);
+        full || (n >= tuning::CLASS_FILL && only_turns_over(half))
     }
 
     fn push_threads(&mut self, folds: &[ThreadFold], at: u64) {
@@ -390,26 +393,34 @@ pub fn is_rising(ages: impl ExactSizeIterator<Item = u32> + Clone, fill: usize) 
     Some(fit.rises_by(tuning::RISE_SHARE, tuning::RISE_MIN))
 }
 
-/// Whether a population of (survivors, died since the fold before) has been flat for a full window
-/// of 30 folds; `None` before.
+/// Whether a population of (survivors, died since the fold before) shows no growth at all, or only
+/// what its turnover explains.
+pub fn is_flat(population: impl ExactSizeIterator<Item = (u32, u32)> + Clone) -> bool {
+    let fit = ring::fit_indexed(population.clone().map(|(n, _)| f64::from(n)));
+    fit.is_none_or(|f| f.rise() < tuning::RISE_MIN) || only_turns_over(population)
+}
+
+/// Whether deaths come near arrivals and explain the rise.
 ///
-/// A population that only turns over drifts like a sum of as many coin tosses as there were arrivals
-/// and deaths; it grows when it gained more than that explains. A leak has no deaths to speak of.
-pub fn is_flat(population: impl ExactSizeIterator<Item = (u32, u32)> + Clone) -> Option<bool> {
-    if population.len() < tuning::CLASS_RING {
-        return None;
-    }
+/// Such a count drifts like a sum of as many coin tosses as there were arrivals and deaths; it grows
+/// when it gained more than that. A leak has no deaths to speak of: any fitted rise is one.
+pub fn only_turns_over(population: impl ExactSizeIterator<Item = (u32, u32)> + Clone) -> bool {
     let mut previous: Option<u32> = None;
-    let mut turnover = 0.0;
+    let (mut arrivals, mut deaths) = (0.0, 0.0);
     for (now, died) in population.clone() {
         if let Some(before) = previous {
             let arrived = f64::from(now) - f64::from(before) + f64::from(died);
-            turnover += arrived.max(0.0) + f64::from(died);
+            arrivals += arrived.max(0.0);
+            deaths += f64::from(died);
         }
         previous = Some(now);
     }
-    let fit = ring::fit_indexed(population.map(|(n, _)| f64::from(n)))?;
-    Some(fit.rise() < (tuning::PLATEAU_SIGMA * turnover.sqrt()).max(tuning::RISE_MIN))
+    let Some(fit) = ring::fit_indexed(population.map(|(n, _)| f64::from(n))) else {
+        return false;
+    };
+    let turns_over = deaths * tuning::TURNOVER >= arrivals;
+    let drift = tuning::PLATEAU_SIGMA * (arrivals + deaths).sqrt();
+    turns_over && fit.rise() < drift
 }
 
 #[cfg(test)]
@@ -605,7 +616,8 @@ mod tests {
             });
             for n in 1..16 {
                 // Class 9 grows fastest in ages and holds next to nothing (warm-up internals).
-                let mut warm = class(9, n * 3, 1);
+                let mut warm = class(9, n * 3, n * 3);
+                warm.retained = Bytes(1_000);
                 warm.threads[0].survivors = 8;
                 let mut all: Vec<ClassFold> = (1..=6).map(|c| class(c, n, n * c)).collect();
                 all.push(warm);
@@ -670,22 +682,48 @@ mod tests {
     }
 
     #[test]
-    fn a_population_flat_for_thirty_folds_is_a_plateau() {
-        let steady = (0..30).map(|i| (100 + (i * 7) % 5, 10));
-        assert_eq!(is_flat(steady), Some(true));
-        assert_eq!(
-            is_flat(
-                (0..29)
-                    .map(|_| (100u32, 10u32))
-                    .collect::<Vec<_>>()
-                    .into_iter()
-            ),
-            None
+    fn a_population_that_only_turns_over_is_flat() {
+        let flat = |v: Vec<(u32, u32)>| is_flat(v.into_iter());
+        assert!(flat((0..30).map(|i| (100 + (i * 7) % 5, 10)).collect()));
+        assert!(flat((0..30).map(|_| (5, 0)).collect()));
+        assert!(flat((0..30).map(|i| (100 - i, 1)).collect()));
+        assert!(!flat((0..30).map(|i| (10 + i, 0)).collect()), "a leak");
+        assert!(
+            !flat((0..7).map(|i| (2 + i / 2, 0)).collect()),
+            "a slow one"
         );
-        let leak = (0..30).map(|i| (10 + i, 0));
-        assert_eq!(is_flat(leak), Some(false));
-        let leak_in_churn = (0..30).map(|i| (100 + 4 * i, 10));
-        assert_eq!(is_flat(leak_in_churn), Some(false));
+        assert!(
+            !flat((0..30).map(|i| (100 + 4 * i, 10)).collect()),
+            "a leak within churn"
+        );
+        assert!(
+            flat((0..30).map(|i| (100 + 2 * i, 20)).collect()),
+            "drift that churn explains"
+        );
+    }
+
+    #[test]
+    fn a_plateau_is_no_candidate_and_a_leak_after_it_is_one() {
+        let mut s = signal();
+        let run = |s: &mut LeakSignal, folds: u32, survivors: &dyn Fn(u32) -> (u32, u32)| {
+            for n in 0..folds {
+                // Ages that rise by chance, as noise does.
+                let (alive, died) = survivors(n);
+                let mut c = class(1, n + 1, alive);
+                c.died = died;
+                fold(s, vec![c]);
+            }
+            s.standing_of(ClassId(1)).unwrap().state
+        };
+        assert_eq!(
+            run(&mut s, 20, &|n| (40 + n % 3, 8)),
+            CandidateState::Plateau
+        );
+        assert!(s.select().is_empty());
+        assert_eq!(
+            run(&mut s, 40, &|n| (40 + 9 * n, 8)),
+            CandidateState::Qualified
+        );
     }
 
     #[test]

@@ -1,4 +1,10 @@
 //! Pure decisions of jfr-chains: no JVM, no clock, no thread, no I/O.
+//!
+//! [`Engine`] is the facade. It splits in a tracker ([`liveness`]) that turns samples into folds, and a
+//! [`decider`] that decides from facts a recording can carry; with feature `journal` these become JSON
+//! lines that replay. Feature `sim` is a simulated JVM around it all.
+//!
+#![doc = include_str!("specification.md")]
 #![forbid(unsafe_code)]
 
 pub mod admission;
@@ -30,6 +36,8 @@ pub mod ring;
 pub mod schedule;
 pub mod search;
 pub mod signature;
+#[cfg(feature = "sim")]
+pub mod sim;
 pub mod tally;
 pub mod tick;
 pub mod tuning;

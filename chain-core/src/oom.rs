@@ -41,8 +41,7 @@ pub fn seconds_to(usage: &Usage, max: Bytes) -> Option<f64> {
     Some((remaining / full.slope).max(0.0))
 }
 
-/// The fit in bytes per second from sample `skip` on, when it rises by the floor's own bar: noise
-/// around a level must not start the ramp.
+/// The fit in bytes per second from sample `skip` on, when it rises.
 fn rise(usage: &Usage, skip: usize) -> Option<Fit> {
     let origin = usage.first()?.0;
     let seconds = |t: Tick| t.since(origin).as_f64() / 1000.0;
@@ -52,9 +51,7 @@ fn rise(usage: &Usage, skip: usize) -> Option<Fit> {
             .skip(skip)
             .map(|(t, b)| (seconds(t), b.as_f64())),
     )?;
-    #[allow(clippy::cast_precision_loss, reason = "1 MiB")]
-    let rises = fit.rises_by(tuning::FLOOR_RISE_SHARE, tuning::FLOOR_RISE_MIN as f64);
-    (fit.slope > 0.0 && rises).then_some(fit)
+    (fit.slope > 0.0).then_some(fit)
 }
 
 /// The shorter of two projections, skipping unusable ones.

@@ -60,6 +60,10 @@ tuning! {
     /// Signal values are pushed this far apart at most, when there was a new epoch.
     PUSH_MAX_GAP: u64 = 300_000, "ms", "2", "specified";
 
+    /// That gap grows to the time since arming divided by this: with 5 min alone a steady leak would
+    /// outgrow its bar after 19 hours.
+    PUSH_GAP_DIVISOR: u64 = 200, "gaps", "2", "provisional";
+
     /// Classes followed by the signal.
     SIGNAL_CLASSES: usize = 256, "classes", "3", "specified";
     /// Values in a class's ring.
@@ -98,6 +102,8 @@ tuning! {
     PROGRESS_PERIOD: u64 = 10_000, "ms", "3", "provisional";
     /// Classes in one round of progress events.
     PROGRESS_CLASSES: usize = 10, "classes", "3", "provisional";
+    /// Deaths this many times of which reach the arrivals make a population turn over.
+    TURNOVER: f64 = 2.0, "times", "14", "provisional";
     /// Standard deviations of turnover by which a population must have grown to be no plateau.
     PLATEAU_SIGMA: f64 = 2.5, "sigma", "14", "provisional";
 
