@@ -25,6 +25,8 @@ const EDGES: [(&str, &[&str]); 6] = [
 
 /// The only places for unsafe code: a folder, and one block of the analyzer (the memory map).
 const UNSAFE_FOLDER: &str = "agent/src/jvm/";
+/// The walk's test probe, which makes a JVM inside its own process; it is in nothing that ships.
+const UNSAFE_PROBE: &str = "agent/examples/walk_probe.rs";
 const UNSAFE_BLOCKS_OF_THE_ANALYZER: usize = 1;
 
 fn metadata(arguments: &[&str]) -> Value {
@@ -132,7 +134,7 @@ fn unsafe_code_stays_in_its_rooms() {
     let mut analyzer = 0;
     for file in sources() {
         let count = count_unsafe(&std::fs::read_to_string(workspace().join(&file)).unwrap());
-        if count == 0 || file.starts_with(UNSAFE_FOLDER) {
+        if count == 0 || file.starts_with(UNSAFE_FOLDER) || file == UNSAFE_PROBE {
             continue;
         }
         if file.starts_with("analyzer/src/") {

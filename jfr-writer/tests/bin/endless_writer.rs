@@ -1,6 +1,7 @@
 //! Writes events without end and says on stdout how many are safe after each flush; made to be killed.
 //!
 //! `endless_writer FILE SYNC SEED`: SYNC is `sync` or `nosync`; SEED varies sizes and flushes.
+#![forbid(unsafe_code)]
 
 use jfr_format::entity::ClassInfo;
 use jfr_format::path::{ChainPath, Edge, Link, Root, RootKind};
