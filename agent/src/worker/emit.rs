@@ -13,6 +13,7 @@ impl Worker {
             .as_ref()
             .is_some_and(|recordings| recordings.is_enabled());
         if self.session.file.is_none() && !joined {
+            self.journal.skip();
             return;
         }
         let at = self.now();

@@ -11,13 +11,30 @@ const MOST_BYTES: usize = 16 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     sequence: i64,
+    /// Lines were left out: what follows means nothing before the next whole state.
+    broken: bool,
+}
+
+/// Whether a journal can begin with this line: the options or a whole state.
+fn is_start(line: &str) -> bool {
+    let after_time = line.split_once(',').map_or("", |(_, rest)| rest);
+    after_time.starts_with("\"config\":") || after_time.starts_with("\"state\":")
 }
 
 impl Journal {
+    /// Lines were left out, since nobody takes them.
+    pub(super) fn skip(&mut self) {
+        self.broken = true;
+    }
+
     /// The events of these lines, which the core made up to `at`.
     pub(super) fn events(&mut self, lines: Vec<String>, at: Tick) -> Vec<CoreInput> {
         let mut texts: Vec<String> = Vec::new();
         for line in lines {
+            self.broken &= !is_start(&line);
+            if self.broken {
+                continue;
+            }
             match texts.last_mut() {
                 Some(text) if text.len() + line.len() < MOST_BYTES => {
                     text.push('\n');
@@ -43,6 +60,21 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn after_a_gap_the_journal_begins_with_a_whole_state() {
+        let mut journal = Journal::default();
+        journal.skip();
+        let (fact, state) = (
+            r#"{"t":1,"fact":"recording_started"}"#,
+            r#"{"t":2,"state":{}}"#,
+        );
+        assert_eq!(journal.events(vec![fact.into()], Tick(1)), []);
+        let events = journal.events(vec![fact.into(), state.into(), fact.into()], Tick(2));
+        assert_eq!(events[0].text, format!("{state}\n{fact}"));
+        assert_eq!(journal.events(vec![fact.into()], Tick(3)).len(), 1);
+        assert!(is_start(r#"{"t":0,"config":{}}"#));
+    }
 
     #[test]
     fn lines_are_joined_up_to_a_size_and_numbered_without_gaps() {
