@@ -30,9 +30,14 @@ impl Child {
         Self { command }
     }
 
-    /// The `java` launcher of that JDK.
+    /// The `java` launcher of that JDK. Under `nohup` it starts with SIGHUP back at its default: a JVM leaves an
+    /// ignored one alone, and `-Xcheck:jni` of JDK 11 then complains about that.
     pub fn java(jdk: &Jdk) -> Self {
-        Self::new(jdk.java())
+        if ignores_hangup() {
+            Self::new("env").arg("--default-signal=HUP").arg(jdk.java())
+        } else {
+            Self::new(jdk.java())
+        }
     }
 
     /// Adds an argument.
@@ -188,6 +193,15 @@ impl Drop for Running {
             let _ = self.child.wait();
         }
     }
+}
+
+/// Whether SIGHUP, signal 1, is ignored here and so in what we start.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
 }
 
 fn read(path: &Path) -> String {
