@@ -667,7 +667,7 @@ impl Builder {
         self
     }
 
-    /// Switches [O] decisions.
+    /// Switches decisions of ours off, to show what they cure.
     pub fn improvements(mut self, change: impl FnOnce(&mut Improvements)) -> Builder {
         change(&mut self.config.improvements);
         self
