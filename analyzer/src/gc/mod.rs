@@ -17,3 +17,4 @@ pub mod out;
 pub mod record;
 pub mod rules;
 pub mod section;
+pub mod terms;

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 use super::{table, units};
 use crate::gc::analysis::Judged;
+use crate::gc::num::rfc3339;
 use crate::gc::record::{Collection, KIB, Nanos};
 
 /// Collections drawn at most; more would be narrower than a pixel.
@@ -254,21 +255,29 @@ fn grid(svg: &mut Svg, y: f64, label: &str) {
     svg.text("tick end", LEFT - 8.0, y + 4.0, label);
 }
 
-/// Times under the plot, as many as fit.
+/// Times under the plot, as many as fit; with milliseconds where seconds would repeat.
 fn time_labels(svg: &mut Svg, y: f64, slots: Slots, records: &[&Collection]) {
     let every = (records.len() / 8).max(1);
+    let wall = |r: Option<&&Collection>| r.and_then(|r| r.at.wall);
+    let span = wall(records.last())
+        .zip(wall(records.first()))
+        .map_or(i64::MAX, |(end, start)| end.saturating_sub(start));
+    let fine = span < 120_000_000_000;
     let mut last = String::new();
     for (n, r) in records.iter().enumerate() {
         if n % every != 0 {
             continue;
         }
-        let text = table::time(r);
+        let Some(ns) = r.at.wall else {
+            svg.text("tick mid", slots.middle(n), y + 16.0, &table::time(r));
+            continue;
+        };
+        let text = rfc3339(ns, r.at.offset_min);
+        let clock = text.get(11..if fine { 23 } else { 19 }).unwrap_or_default();
+        svg.text("tick mid", slots.middle(n), y + 16.0, clock);
         // The date only where it changes.
-        let (date, clock) = text.split_once(' ').unwrap_or(("", &text));
-        let is_date = date.contains('-');
-        let label = if is_date { clock } else { text.as_str() };
-        svg.text("tick mid", slots.middle(n), y + 16.0, label);
-        if is_date && date != last {
+        let date = text.get(..10).unwrap_or_default();
+        if date != last {
             svg.text("tick mid faint", slots.middle(n), y + 30.0, date);
             last = date.to_owned();
         }

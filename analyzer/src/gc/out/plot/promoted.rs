@@ -37,7 +37,7 @@ pub(super) fn plot(judged: &Judged, shown: &[usize]) -> Option<Plot> {
                 let y = scale.y(bytes as f64);
                 let tip = format!("{}: promoted {}", table::time(r), table::promoted(r));
                 svg.rect(class(r.cause), x, y, width, 150.0 - y, &tip);
-                if !seen.contains(&r.cause) {
+                if r.cause != Cause::None && !seen.contains(&r.cause) {
                     seen.push(r.cause);
                 }
             }
@@ -88,8 +88,7 @@ pub(super) fn plot(judged: &Judged, shown: &[usize]) -> Option<Plot> {
                 Cause::Threshold => "promoted by a low threshold",
                 Cause::Overflow => "promoted by survivor overflow",
                 Cause::NormalAgeing => "promoted by age",
-                Cause::None => "promoted, hardly anything",
-                Cause::Unknown => "promoted, cause unknown",
+                Cause::None | Cause::Unknown => "promoted, cause unknown",
             };
             (class(cause), label.to_owned())
         })
