@@ -196,10 +196,12 @@ impl OwnFacts {
         );
         search.coverage = share(done.coverage).or(search.coverage);
         search.note("resolved", Some(resolved(done.resolved, done.unresolved)));
-        search.note(
-            "partial:",
-            done.partial.then(|| "part was left out".to_owned()),
-        );
+        if done.unresolved == 0 {
+            let rest = "the rest of the heap did not have to be walked";
+            search.note("stopped:", done.partial.then(|| rest.to_owned()));
+        } else {
+            search.note("partial:", done.partial.then(|| NOT_ALL.to_owned()));
+        }
     }
 
     fn abandoned(&mut self, ended: &own::SearchAbandoned, at: EpochNanos) {
@@ -217,10 +219,7 @@ impl OwnFacts {
         );
         search.coverage = share(ended.coverage).or(search.coverage);
         search.note("resolved", Some(resolved(ended.resolved, ended.unresolved)));
-        search.note(
-            "partial:",
-            ended.partial.then(|| "part was left out".to_owned()),
-        );
+        search.note("partial:", ended.partial.then(|| NOT_ALL.to_owned()));
         search.note("because", ended.detail.clone());
         search.note("frontier", ended.frontier_entries.map(|n| n.to_string()));
         search.note("frontier cap", ended.frontier_cap.map(|n| n.to_string()));
@@ -495,6 +494,9 @@ fn class(text: &Name, class: Option<&ClassInfo>) -> Option<String> {
 fn share(part: Option<Share>) -> Option<f64> {
     part.map(|part| f64::from(part.0))
 }
+
+/// A search that ended before the whole heap was walked, with candidates unresolved.
+const NOT_ALL: &str = "not all of the heap was walked";
 
 fn resolved(resolved: i32, unresolved: i32) -> String {
     format!("{resolved} of {}", resolved.saturating_add(unresolved))
