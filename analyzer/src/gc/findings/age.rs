@@ -335,4 +335,26 @@ mod tests {
             .push(Collection::new(Collector::Serial, Kind::Full));
         assert_eq!(discount(&jvm), None);
     }
+
+    #[test]
+    fn candidates_in_the_recording_are_discounted_by_name() {
+        let spike: [&[u64]; 3] = [
+            &[9_000_000],
+            &[10_000, 8_900_000],
+            &[9_000, 8_000, 8_800_000],
+        ];
+        let mut jvm = jvm(&spike);
+        let ids = |jvm: &Jvm| -> Vec<Id> {
+            crate::gc::findings::find(jvm)
+                .iter()
+                .map(|f| f.id)
+                .collect()
+        };
+        assert!(!ids(&jvm).contains(&Id::Age02));
+        jvm.facts.leak_candidates = 2;
+        assert!(ids(&jvm).contains(&Id::Age02));
+        jvm.collections
+            .push(Collection::new(Collector::Serial, Kind::Full));
+        assert!(!ids(&jvm).contains(&Id::Age02));
+    }
 }
