@@ -25,7 +25,10 @@ const OTHERS: [(u32, Collector); 12] = [
     (17, Collector::Serial),
 ];
 
-fn jobs(name: &str) -> VecDeque<(Shape, u32, Collector)> {
+/// A shape on a JDK with a collector.
+type Job = (Shape, u32, Collector);
+
+fn jobs(name: &str) -> VecDeque<Job> {
     let mut jobs = VecDeque::new();
     for (number, shape) in shapes()
         .unwrap()
@@ -47,43 +50,58 @@ fn jobs(name: &str) -> VecDeque<(Shape, u32, Collector)> {
     jobs
 }
 
-#[test]
-fn every_shape_is_reported_as_what_it_is() {
-    let jobs = Mutex::new(jobs("every_shape_is_reported_as_what_it_is"));
-    let wrong: Mutex<Vec<String>> = Mutex::default();
+/// Runs every job, `at_once` of them together, each for `seconds`; what was wrong, with why.
+fn run(jobs: VecDeque<Job>, at_once: usize, seconds: u32) -> Vec<(Job, String)> {
+    let jobs = Mutex::new(jobs);
+    let wrong: Mutex<Vec<(Job, String)>> = Mutex::default();
     std::thread::scope(|scope| {
-        for _ in 0..JOBS {
+        for _ in 0..at_once {
             scope.spawn(|| {
                 loop {
-                    let Some((shape, feature, collector)) = jobs.lock().unwrap().pop_front() else {
+                    let Some(job) = jobs.lock().unwrap().pop_front() else {
                         break;
                     };
+                    let (shape, feature, collector) = &job;
                     let cell = Cell {
-                        jdk: Jdk::feature(feature).unwrap(),
-                        collector,
+                        jdk: Jdk::feature(*feature).unwrap(),
+                        collector: *collector,
                         agent: agent_library().unwrap(),
                         command: cli_binary().unwrap(),
-                        seconds: SECONDS,
+                        seconds,
                     };
-                    let told = format!(
-                        "{} {} on {feature} {}",
-                        shape.id,
-                        shape.what,
-                        collector.name()
-                    );
-                    match shape.run(&cell) {
-                        Err(error) => wrong.lock().unwrap().push(format!("{told}: {error:#}")),
-                        Ok(outcome) => {
-                            if let Err(why) = outcome.truth {
-                                wrong.lock().unwrap().push(format!("{told}: {why}"));
-                            }
-                        }
+                    let why = match shape.run(&cell) {
+                        Err(error) => Some(format!("{error:#}")),
+                        Ok(outcome) => outcome.truth.err(),
+                    };
+                    if let Some(why) = why {
+                        let told = format!(
+                            "{} {} on {feature} {} in {seconds} s: {why}",
+                            shape.id,
+                            shape.what,
+                            collector.name()
+                        );
+                        wrong.lock().unwrap().push((job, told));
                     }
                 }
             });
         }
     });
-    let wrong = wrong.into_inner().unwrap();
+    wrong.into_inner().unwrap()
+}
+
+/// The signal needs folds, and folds need time that a loaded machine does not give: what was not told with six JVMs
+/// at once is asked again with two, for twice as long. A second wrong answer is wrong.
+#[test]
+fn every_shape_is_reported_as_what_it_is() {
+    let first = run(jobs("every_shape_is_reported_as_what_it_is"), JOBS, SECONDS);
+    for (_, told) in &first {
+        println!("asked again: {told}");
+    }
+    let again = first.into_iter().map(|(job, _)| job).collect();
+    let wrong: Vec<String> = run(again, 2, 2 * SECONDS)
+        .into_iter()
+        .map(|(_, told)| told)
+        .collect();
     assert!(
         wrong.is_empty(),
         "{} runs are wrong:\n{}",
