@@ -1,5 +1,5 @@
 //! Section 14's bounds for any input sequence. `CHAIN_CORE_CASES` sets the number of sequences
-//! (64 by default, 10,000 in CI's long mode).
+//! (64 by default, 10,000 with `JFR_CHAINS_LONG`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
@@ -17,10 +17,15 @@ use chain_core::{
 use proptest::prelude::*;
 
 fn cases() -> u32 {
+    let usual = if std::env::var_os("JFR_CHAINS_LONG").is_some() {
+        10_000
+    } else {
+        64
+    };
     std::env::var("CHAIN_CORE_CASES")
         .ok()
         .and_then(|v| v.parse().ok())
-        .unwrap_or(64)
+        .unwrap_or(usual)
 }
 
 /// One step of a random world, from two numbers.

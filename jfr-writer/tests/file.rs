@@ -13,7 +13,7 @@ use memory_disk::MemoryDisk;
 use std::path::Path;
 use support::{CLOCK, emit_all, one_of_each};
 
-const PATH: &str = "/work/leak.jfr";
+const PATH: &str = "/data/leak.jfr";
 
 fn open(disk: &MemoryDisk, options: Options) -> Recording<MemoryDisk> {
     Recording::open_on(

@@ -23,6 +23,9 @@ pub struct Options {
     /// Fails when a test was skipped.
     #[arg(long)]
     strict: bool,
+    /// Tries every cut, 100,000 flips and 10,000 random sequences instead of samples; takes hours.
+    #[arg(long)]
+    long: bool,
     /// Arguments for `cargo test`, after `--`.
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -46,13 +49,16 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let skips = target_dir().join("skipped-tests");
     std::fs::write(&skips, "").with_context(|| skips.display().to_string())?;
     let mut test = Command::new(steps::cargo());
-    test.args(["test", "--workspace"])
+    test.args(["test", "--workspace", "--no-fail-fast"])
         .args(&options.arguments)
         .env("JFR_CHAINS_AGENT", &built.agent)
         .env("JFR_CHAINS_BIN", &built.command)
         .env("JFR_CHAINS_SKIPS", &skips);
     if options.strict {
         test.env("JFR_CHAINS_STRICT", "1");
+    }
+    if options.long {
+        test.env("JFR_CHAINS_LONG", "1");
     }
     let result = steps::run(&mut test);
     let skipped = std::fs::read_to_string(&skips).unwrap_or_default();

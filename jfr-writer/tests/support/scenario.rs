@@ -10,7 +10,7 @@ use jfr_writer::{Options, Recording};
 use std::path::Path;
 
 /// The recording's name on the disk.
-pub const PATH: &str = "/work/leak.jfr";
+pub const PATH: &str = "/data/leak.jfr";
 
 /// A write is whole or not at all within this many bytes.
 const SECTOR: usize = 512;
