@@ -221,8 +221,12 @@ impl Chain {
         }
     }
 
-    /// Whether this is the same leak as `other`: one growing container holds both.
+    /// Whether this is the same leak as `other`: one growing container holds both, and both strongly or
+    /// neither: what a cache holds softly is another matter than the references it keeps.
     fn is_same_leak(&self, other: &Self) -> bool {
+        if self.strength.is_lenient() != other.strength.is_lenient() {
+            return false;
+        }
         if self.producer != other.producer {
             // The JVM's samples repeat what our agent tells better, when both recorded.
             return self.producer == Producer::JfrChains
@@ -481,4 +485,20 @@ pub fn covered(inputs: &[InputInfo]) -> Option<Nanos> {
     let start = inputs.iter().filter_map(|input| input.start).min()?;
     let end = inputs.iter().filter_map(|input| input.end).max()?;
     Some(end.since(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_per_leak;
+    use crate::model::Strength;
+    use crate::report::sample;
+
+    #[test]
+    fn what_a_holder_keeps_softly_is_another_finding_than_what_it_keeps_strongly() {
+        let strong = sample::leak().chains.remove(0);
+        let mut soft = strong.clone();
+        soft.strength = Strength::Soft;
+        assert_eq!(one_per_leak(vec![strong.clone(), strong.clone()]).len(), 1);
+        assert_eq!(one_per_leak(vec![strong, soft]).len(), 2);
+    }
 }
