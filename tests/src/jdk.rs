@@ -1,6 +1,6 @@
 //! Which JDKs and runtimes are on this machine.
 
-use crate::{Child, Collector, paths};
+use crate::{Child, Collector, paths, skip};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -63,6 +63,20 @@ impl Jdk {
             .iter()
             .find(|jdk| jdk.feature == feature)
             .cloned()
+    }
+
+    /// Those of `features` that are here, in that order; each missing one is said as skipped by `test`.
+    pub fn among(test: &str, features: &[u32]) -> Vec<Self> {
+        features
+            .iter()
+            .filter_map(|&feature| {
+                let found = Self::feature(feature);
+                if found.is_none() {
+                    skip(test, &format!("JDK {feature}"));
+                }
+                found
+            })
+            .collect()
     }
 
     /// The oldest full JDK that compiles for feature release `target`.

@@ -1,7 +1,7 @@
 //! Loaded into a running JVM: start, status, dump, stop, again; a stop leaves nothing behind.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
-use jfr_chains_tests::{Child, Jdk, Running, agent_library, java_fixtures, scratch, skip};
+use jfr_chains_tests::{Child, Jdk, Running, agent_library, java_fixtures, scratch};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,16 +10,7 @@ const COMPILERS: u64 = 3;
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn jdks(test: &str) -> Vec<Jdk> {
-    [17, 25]
-        .into_iter()
-        .filter_map(|feature| {
-            let found = Jdk::feature(feature);
-            if found.is_none() {
-                skip(test, &format!("JDK {feature}"));
-            }
-            found
-        })
-        .collect()
+    Jdk::among(test, &[17, 25])
 }
 
 /// A busy service that runs until it is terminated.

@@ -7,16 +7,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn jdks(test: &str) -> Vec<Jdk> {
-    [17, 25]
-        .into_iter()
-        .filter_map(|feature| {
-            let found = Jdk::feature(feature);
-            if found.is_none() {
-                skip(test, &format!("JDK {feature}"));
-            }
-            found
-        })
-        .collect()
+    Jdk::among(test, &[17, 25])
 }
 
 fn agent(options: &str) -> String {

@@ -13,15 +13,7 @@ const JDKS: [u32; 4] = [11, 17, 21, 25];
 
 /// The JDKs of this test; a missing one is said and skipped.
 fn jdks(test: &str) -> Vec<Jdk> {
-    JDKS.into_iter()
-        .filter_map(|feature| {
-            let found = Jdk::feature(feature);
-            if found.is_none() {
-                skip(test, &format!("JDK {feature}"));
-            }
-            found
-        })
-        .collect()
+    Jdk::among(test, &JDKS)
 }
 
 fn agent(options: &str) -> String {

@@ -53,11 +53,7 @@ fn ends_cleanly(java: Running) {
 }
 
 fn jdks(name: &str) -> Vec<Jdk> {
-    let jdks: Vec<Jdk> = [17, 25].into_iter().filter_map(Jdk::feature).collect();
-    if jdks.len() < 2 {
-        skip(name, "JDK 17 and 25");
-    }
-    jdks
+    Jdk::among(name, &[17, 25])
 }
 
 fn opens_in_the_jdk(jdk: &Jdk, file: &Path) {

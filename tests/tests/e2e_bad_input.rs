@@ -8,11 +8,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(90);
 
 fn jdks(name: &str) -> Vec<Jdk> {
-    let jdks: Vec<Jdk> = [17, 25].into_iter().filter_map(Jdk::feature).collect();
-    if jdks.len() < 2 {
-        skip(name, "JDK 17 and 25");
-    }
-    jdks
+    Jdk::among(name, &[17, 25])
 }
 
 /// A short program under the agent with these options, and further flags.
