@@ -1,6 +1,7 @@
 //! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `dist`, `fixtures`.
 #![forbid(unsafe_code)]
 
+mod again;
 mod bench_reader;
 mod demo;
 mod dist;

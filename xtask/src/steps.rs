@@ -3,6 +3,7 @@
 use anyhow::{Context as _, ensure};
 use jfr_chains_tests::{target_dir, workspace};
 use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -20,6 +21,28 @@ pub fn run(command: &mut Command) -> anyhow::Result<()> {
         .stdin(Stdio::null())
         .status()
         .with_context(|| shown.clone())?;
+    ensure!(status.success(), "{shown}: {status}");
+    Ok(())
+}
+
+/// Runs a command like [`run`] and gives each line of its stderr to `seen` too.
+pub fn run_watching(command: &mut Command, mut seen: impl FnMut(&str)) -> anyhow::Result<()> {
+    let shown = shown(command);
+    eprintln!("+ {shown}");
+    let mut child = command
+        .current_dir(workspace())
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| shown.clone())?;
+    let stderr = child.stderr.take().with_context(|| shown.clone())?;
+    for line in BufReader::new(stderr).split(b'\n') {
+        let line = line.with_context(|| shown.clone())?;
+        let line = String::from_utf8_lossy(&line);
+        eprintln!("{line}");
+        seen(&line);
+    }
+    let status = child.wait().with_context(|| shown.clone())?;
     ensure!(status.success(), "{shown}: {status}");
     Ok(())
 }
@@ -88,7 +111,7 @@ fn shown(command: &Command) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{on_path, run};
+    use super::{on_path, run, run_watching};
     use std::process::Command;
 
     #[test]
@@ -100,6 +123,19 @@ mod tests {
             error.contains("sh -c exit 3") && error.contains("exit status: 3"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_watched_step_gives_every_line_and_its_status() {
+        let mut lines = Vec::new();
+        let error = run_watching(
+            Command::new("sh").args(["-c", "echo one >&2; echo two >&2; exit 4"]),
+            |line| lines.push(line.to_owned()),
+        )
+        .unwrap_err()
+        .to_string();
+        assert_eq!(lines, ["one", "two"]);
+        assert!(error.contains("exit status: 4"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every test, with what they need.
 
-use crate::{jdk, steps};
+use crate::{again, jdk, steps};
 use anyhow::Context as _;
 use jfr_chains_tests::{Jdk, target_dir};
 use std::process::Command;
@@ -48,19 +48,26 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let built = steps::build(true)?;
     let skips = target_dir().join("skipped-tests");
     std::fs::write(&skips, "").with_context(|| skips.display().to_string())?;
-    let mut test = Command::new(steps::cargo());
-    test.args(["test", "--workspace", "--no-fail-fast"])
-        .args(&options.arguments)
-        .env("JFR_CHAINS_AGENT", &built.agent)
-        .env("JFR_CHAINS_BIN", &built.command)
-        .env("JFR_CHAINS_SKIPS", &skips);
-    if options.strict {
-        test.env("JFR_CHAINS_STRICT", "1");
-    }
-    if options.long {
-        test.env("JFR_CHAINS_LONG", "1");
-    }
-    let result = steps::run(&mut test);
+    let test = |targets: &[&str]| {
+        let mut test = Command::new(steps::cargo());
+        test.arg("test")
+            .args(targets)
+            .arg("--no-fail-fast")
+            .args(&options.arguments)
+            .env("JFR_CHAINS_AGENT", &built.agent)
+            .env("JFR_CHAINS_BIN", &built.command)
+            .env("JFR_CHAINS_SKIPS", &skips);
+        if options.strict {
+            test.env("JFR_CHAINS_STRICT", "1");
+        }
+        if options.long {
+            test.env("JFR_CHAINS_LONG", "1");
+        }
+        test
+    };
+    let result = again::run(&mut test(&["--workspace"]), |name| {
+        test(&["--package", "jfr-chains-tests", "--test", name])
+    });
     let skipped = std::fs::read_to_string(&skips).unwrap_or_default();
     if !skipped.is_empty() {
         eprintln!(
