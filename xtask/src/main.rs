@@ -1,8 +1,8 @@
-//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `dist`, `fixtures`.
+//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `bench`, `dist`, `fixtures`.
 #![forbid(unsafe_code)]
 
 mod again;
-mod bench_reader;
+mod bench;
 mod demo;
 mod dist;
 mod fixtures;
@@ -32,8 +32,8 @@ enum Task {
     Matrix(matrix::Options),
     /// Makes the release binary with the agent inside and checks what it needs.
     Dist(dist::Options),
-    /// Times our reader beside its peers on recordings of a real JVM.
-    BenchReader(bench_reader::Options),
+    /// Measures a part of the product beside its peers.
+    Bench(bench::Options),
     /// Compiles the Java fixtures and checks or rewrites their manifest.
     Fixtures(fixtures::Options),
 }
@@ -53,7 +53,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Demo(options) => demo::run(&options),
         Task::Test(options) => test::run(&options),
         Task::Matrix(options) => matrix::run(&options),
-        Task::BenchReader(options) => bench_reader::run(&options),
+        Task::Bench(options) => bench::run(&options),
         Task::Dist(options) => dist::run(&options),
         Task::Fixtures(options) => fixtures::run(&options),
     }

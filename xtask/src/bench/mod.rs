@@ -1,0 +1,26 @@
+//! `cargo xtask bench NAME`: measurements beside the peers, with records for the docs.
+
+mod measure;
+mod reader;
+mod recordings;
+mod rows;
+
+/// Options of `bench`.
+#[derive(clap::Args)]
+pub struct Options {
+    #[command(subcommand)]
+    which: Which,
+}
+
+#[derive(clap::Subcommand)]
+enum Which {
+    /// Times our reader beside its peers on recordings of a real JVM.
+    Reader(reader::Options),
+}
+
+/// Runs one bench; the figures go to stdout.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    match &options.which {
+        Which::Reader(options) => reader::run(options),
+    }
+}
