@@ -31,6 +31,7 @@ mod orders;
 mod paths;
 mod shapes;
 mod skip;
+mod soak;
 
 pub use artifacts::{agent_library, cli_binary, walk_probe};
 pub use child::{Child, Finished, Running};
@@ -41,3 +42,4 @@ pub use orders::{OrderResult, OrderRun};
 pub use paths::{cached_jdks, scratch, shared, target_dir, workspace};
 pub use shapes::{Cell, Outcome, Root, Shape, report, shapes};
 pub use skip::skip;
+pub use soak::{Soak, SoakReport};

@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `bench`, `dist`, `fixtures`.
+//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `soak`, `bench`, `dist`, `fixtures`.
 #![forbid(unsafe_code)]
 
 mod again;
@@ -8,6 +8,7 @@ mod dist;
 mod fixtures;
 mod jdk;
 mod matrix;
+mod soak;
 mod steps;
 mod test;
 
@@ -30,6 +31,8 @@ enum Task {
     Test(test::Options),
     /// Runs the leak shapes on every JDK and collector found and prints a table.
     Matrix(matrix::Options),
+    /// Lets the agent come and go in a JVM that never rests, and looks for crashes, growth and lost chains.
+    Soak(soak::Options),
     /// Makes the release binary with the agent inside and checks what it needs.
     Dist(dist::Options),
     /// Measures a part of the product beside its peers.
@@ -53,6 +56,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Demo(options) => demo::run(&options),
         Task::Test(options) => test::run(&options),
         Task::Matrix(options) => matrix::run(&options),
+        Task::Soak(options) => soak::run(&options),
         Task::Bench(options) => bench::run(&options),
         Task::Dist(options) => dist::run(&options),
         Task::Fixtures(options) => fixtures::run(&options),

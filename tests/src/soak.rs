@@ -1,0 +1,321 @@
+//! The agent in a JVM that never rests, for as long as one likes: recordings that start and stop, the agent loaded
+//! and stopped in a loop, classes unloaded, threads churned.
+
+use crate::{
+    Child, Collector, Finished, Jdk, Running, agent_library, cli_binary, java_fixtures, scratch,
+};
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// For one command, one answer, the JVM's end.
+const LIMIT: Duration = Duration::from_secs(120);
+/// How long a chain may take to be found at most; fourteen folds take 14 s at least.
+const CHAIN_LIMIT: Duration = Duration::from_secs(300);
+/// How long the agent stays with the JVM's recordings in one round.
+const JOINED: Duration = Duration::from_secs(40);
+/// Times that the agent is loaded with a file of its own and stopped, in one round.
+const ATTACHES: u32 = 5;
+/// Options under which a small leak is soon seen.
+const OPTIONS: [&str; 3] = ["interval=16k", "live-ratio=1", "log=info"];
+/// Native memory that may come on top between the first and the last quarter: the JVM's own caches move by some
+/// megabytes; a leak of ours in every round or event would be far over it in an hour.
+const GROWTH_MAX_KB: i64 = 48 << 10;
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Soak {
+    /// The JVM.
+    pub jdk: Jdk,
+    /// Its collector.
+    pub collector: Collector,
+    /// At least so long; one whole round in any case.
+    pub length: Duration,
+}
+
+/// What came of it; every check of [`Soak::run`] has passed.
+#[derive(Debug, Clone, Default)]
+pub struct SoakReport {
+    /// Rounds of joining, then attaching and stopping.
+    pub rounds: u32,
+    /// Times that the agent was loaded or started again.
+    pub starts: u32,
+    /// Recordings of the JVM that were started, stopped and read.
+    pub recordings: usize,
+    /// Chains that the agent said it had found; each is in a recording.
+    pub chains: usize,
+    /// Native memory outside of the heap at each round's end, KiB.
+    pub native_kb: Vec<i64>,
+}
+
+impl SoakReport {
+    /// Growth of native memory from the first quarter's lowest value to the last quarter's, KiB.
+    pub fn growth_kb(&self) -> i64 {
+        let quarter = self.native_kb.len().div_ceil(4);
+        let lowest = |values: &[i64]| values.iter().min().copied().unwrap_or_default();
+        let (first, last) = (
+            self.native_kb.get(..quarter).unwrap_or_default(),
+            self.native_kb
+                .get(self.native_kb.len().saturating_sub(quarter)..)
+                .unwrap_or_default(),
+        );
+        lowest(last) - lowest(first)
+    }
+}
+
+/// A soak that runs.
+struct Bath {
+    java: Running,
+    folder: tempfile::TempDir,
+    agent: PathBuf,
+    command: PathBuf,
+    seen: BTreeSet<String>,
+    read: usize,
+    report: SoakReport,
+}
+
+impl Soak {
+    /// Runs it; `said` hears a line a round. Errs when the JVM or a command fails, JNI is misused, a chain is missing
+    /// in the recordings, a file cannot be read, or native memory grows.
+    pub fn run(&self, mut said: impl FnMut(&str)) -> anyhow::Result<SoakReport> {
+        let folder = scratch("soak")?;
+        // Longer than any run: the JVM is ended by SIGTERM.
+        let seconds = self.length.as_secs() + 3_600;
+        let java = Child::java(&self.jdk)
+            .args(self.collector.flags())
+            .args(["-Xms160m", "-Xmx160m", "-XX:+AlwaysPreTouch"])
+            .args(["-XX:TieredStopAtLevel=1", "-Xcheck:jni", "-cp"])
+            .arg(java_fixtures()?.classes())
+            .arg("soak.Soak")
+            .arg(folder.path())
+            .arg(seconds.to_string())
+            // An error file of the JVM would be there.
+            .current_dir(folder.path())
+            // Fewer arenas: less noise in what is measured.
+            .env("MALLOC_ARENA_MAX", "2")
+            .start()?;
+        let mut bath = Bath {
+            java,
+            folder,
+            agent: agent_library()?,
+            command: cli_binary()?,
+            seen: BTreeSet::new(),
+            read: 0,
+            report: SoakReport::default(),
+        };
+        let up = bath
+            .java
+            .wait_until(LIMIT, |java| java.stdout().contains("running"));
+        ensure!(up, "the JVM did not start: {}", bath.java.stderr());
+        let deadline = Instant::now() + self.length;
+        loop {
+            bath.round()?;
+            said(&bath.line());
+            if Instant::now() >= deadline && bath.report.rounds > 1 {
+                break;
+            }
+        }
+        bath.end()
+    }
+}
+
+impl Bath {
+    /// Joins the JVM's recordings until there is a chain, then comes and goes.
+    fn round(&mut self) -> anyhow::Result<()> {
+        self.start(&[])?;
+        let until = Instant::now() + JOINED;
+        let before = self.found().len();
+        let waited = self.java.wait_until(CHAIN_LIMIT, |java| {
+            found(&java.stderr()).len() > before && Instant::now() >= until
+        });
+        ensure!(waited, "no chain was found: {}", self.java.stderr());
+        self.command("stop", &[])?;
+        for turn in 0..ATTACHES {
+            let file = self.folder.path().join(format!("own-{turn}.jfr"));
+            self.start(&["--file", &file.to_string_lossy()])?;
+            let status = self.command("status", &[])?;
+            ensure!(status.stdout.contains("state tracking"), "{status}");
+            self.command("stop", &[])?;
+            let codes =
+                self.values(std::slice::from_ref(&file), "jfrchains.AgentStatus", "code")?;
+            ensure!(
+                codes.contains("started") && codes.contains("stopped"),
+                "{}: {codes:?}",
+                file.display()
+            );
+            std::fs::remove_file(&file)?;
+        }
+        self.report.rounds += 1;
+        self.read_recordings()?;
+        self.report.native_kb.push(self.anonymous_kb()?);
+        Ok(())
+    }
+
+    fn start(&mut self, options: &[&str]) -> anyhow::Result<()> {
+        let agent = self.agent.to_string_lossy().into_owned();
+        let mut arguments = vec!["--agent", &agent];
+        arguments.extend(options);
+        arguments.extend(OPTIONS.iter().flat_map(|option| ["--set", option]));
+        self.command("start", &arguments)?;
+        self.report.starts += 1;
+        Ok(())
+    }
+
+    fn command(&self, name: &str, arguments: &[&str]) -> anyhow::Result<Finished> {
+        let out = Child::new(&self.command)
+            .arg(name)
+            .arg(self.java.pid().to_string())
+            .args(["--patience", "60s"])
+            .args(arguments)
+            .run(LIMIT)?;
+        ensure!(out.ok(), "{out}\nthe JVM said: {}", self.java.stderr());
+        Ok(out)
+    }
+
+    /// Paths of chains that the agent says it has found.
+    fn found(&self) -> Vec<String> {
+        found(&self.java.stderr())
+    }
+
+    /// Takes the chains of the recordings that are complete; the files go.
+    fn read_recordings(&mut self) -> anyhow::Result<()> {
+        let said = self.java.stdout();
+        let complete: Vec<PathBuf> = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("recorded "))
+            .skip(self.read)
+            .map(PathBuf::from)
+            .collect();
+        self.read += complete.len();
+        self.report.recordings = self.read;
+        if complete.is_empty() {
+            return Ok(());
+        }
+        let paths = self.values(&complete, "jfrchains.ReferenceChain", "path")?;
+        self.seen.extend(paths);
+        for file in &complete {
+            std::fs::remove_file(file).with_context(|| file.display().to_string())?;
+        }
+        Ok(())
+    }
+
+    /// The values of a text field in all events of a type.
+    fn values(
+        &self,
+        files: &[PathBuf],
+        event: &str,
+        field: &str,
+    ) -> anyhow::Result<BTreeSet<String>> {
+        let out = Child::new(&self.command)
+            .args(["events", "--format", "json", "--type", event])
+            .args(files)
+            .run(LIMIT)?;
+        // Three: no event of the type, which is an answer here.
+        ensure!(matches!(out.code(), Some(0 | 3)), "{out}");
+        if out.stdout.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let json: Value = serde_json::from_str(&out.stdout).with_context(|| out.to_string())?;
+        let events = json.get("events").and_then(Value::as_array);
+        let text = |event: &Value| Some(event.get("fields")?.get(field)?.as_str()?.to_owned());
+        Ok(events.into_iter().flatten().filter_map(text).collect())
+    }
+
+    /// Anonymous memory of the JVM: the heap, which does not change, and everything native.
+    fn anonymous_kb(&self) -> anyhow::Result<i64> {
+        let path = format!("/proc/{}/status", self.java.pid());
+        let text = std::fs::read_to_string(&path).context(path)?;
+        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        Ok(number.context("no RssAnon in status")?.parse()?)
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "round {}: {} starts, {} recordings, {} chains, {} KiB anonymous memory",
+            self.report.rounds,
+            self.report.starts,
+            self.report.recordings,
+            self.found().len(),
+            self.report.native_kb.last().copied().unwrap_or_default()
+        )
+    }
+
+    fn end(mut self) -> anyhow::Result<SoakReport> {
+        let found = self.found();
+        self.report.chains = found.len();
+        let missing = |seen: &BTreeSet<String>| -> Vec<String> {
+            found
+                .iter()
+                .filter(|path| !seen.contains(*path))
+                .cloned()
+                .collect()
+        };
+        // The last chains are in a recording that still runs: each takes three seconds.
+        let deadline = Instant::now() + LIMIT;
+        while !missing(&self.seen).is_empty() && Instant::now() < deadline {
+            let read = self.read;
+            let more = |java: &Running| java.stdout().matches("recorded ").count() > read;
+            self.java.wait_until(LIMIT, more);
+            self.read_recordings()?;
+        }
+        let left = missing(&self.seen);
+        ensure!(left.is_empty(), "found, yet in no recording: {left:#?}");
+        self.java.terminate()?;
+        let folder = self.folder.path().to_path_buf();
+        let ended = self.java.finish(LIMIT)?;
+        ensure!(ended.code() == Some(143), "{ended}");
+        for word in [
+            "WARNING in native",
+            "FATAL ERROR",
+            "panicked",
+            "internal error",
+        ] {
+            if ended.stdout.contains(word) || ended.stderr.contains(word) {
+                bail!("{word}: {ended}");
+            }
+        }
+        ensure!(!crashed(&folder), "the JVM left an error file");
+        let growth = self.report.growth_kb();
+        ensure!(
+            growth <= GROWTH_MAX_KB,
+            "native memory grew by {growth} KiB: {:?}",
+            self.report.native_kb
+        );
+        Ok(self.report)
+    }
+}
+
+/// Paths in the agent's `chain found` lines.
+fn found(stderr: &str) -> Vec<String> {
+    let path = |line: &str| Some(line.split_once("chain found: ")?.1.to_owned());
+    stderr.lines().filter_map(path).collect()
+}
+
+fn crashed(folder: &Path) -> bool {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    names
+        .map(|entry| entry.file_name())
+        .any(|name| name.to_string_lossy().starts_with("hs_err"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SoakReport;
+
+    #[test]
+    fn growth_compares_the_first_quarter_with_the_last() {
+        let report = |native_kb: &[i64]| SoakReport {
+            native_kb: native_kb.to_vec(),
+            ..SoakReport::default()
+        };
+        assert_eq!(
+            report(&[100, 90, 300, 120, 115, 95, 97, 140]).growth_kb(),
+            7
+        );
+        assert_eq!(report(&[100, 200]).growth_kb(), 100);
+        assert_eq!(report(&[]).growth_kb(), 0);
+    }
+}
