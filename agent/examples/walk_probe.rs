@@ -2,7 +2,8 @@
 //! for the instances of given classes until each has a chain with enough instances.
 //!
 //! `walk_probe JAVA_HOME CLASSPATH MAIN CLASS[,CLASS...] [--instances N] [--seconds N] [--edges N] [--memory BYTES]
-//! [--abort MICROS] [--dumps 1] [--args A,B] [-- JVM OPTIONS]` prints one JSON object, with chains as `jfr-chains report --format
+//! [--abort MICROS] [--dumps 1] [--walk hash|tags|safepoint] [--args A,B] [-- JVM OPTIONS]` prints one JSON object, with
+//! chains as `jfr-chains report --format
 //! json` has them, best first, and what the last search cost. Exits 0 when every class has a chain with that many
 //! instances before the time is over, else 1. With `--abort` a first search is cut that long after its start, over and
 //! over, until the time is over. With `--dumps` the JVM prints its thread dump, which counts JNI references, before
@@ -24,13 +25,13 @@ use std::time::{Duration, Instant};
 use chain_core::chain::{FoundChain, Hop};
 use chain_core::inline::InlineVec;
 use chain_core::plan::{Deadlines, Target};
-use chain_core::{Bytes, ClassId, HeapWalk as _, Micros, PassPlan, SearchId};
+use chain_core::{Bytes, ClassId, HeapWalk, Micros, PassPlan, SearchId};
 use jfr_chains_agent::jvm::env::raw_jni::{
     JNI_CreateJavaVM, JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMInitArgs, JavaVMOption,
 };
 use jfr_chains_agent::jvm::env::raw_jvmti::jvmtiCapabilities;
 use jfr_chains_agent::jvm::env::{Jni, Value, Vm};
-use jfr_chains_agent::jvm::walk::{ConcurrentWalk, Host};
+use jfr_chains_agent::jvm::walk::{ConcurrentWalk, Host, Recognise, SafepointWalk};
 use serde_json::{Value as Json, json};
 
 struct Request {
@@ -44,6 +45,7 @@ struct Request {
     memory: u64,
     abort: Option<Duration>,
     dumps: bool,
+    walk: String,
     args: Vec<String>,
     jvm: Vec<String>,
 }
@@ -61,6 +63,7 @@ fn main() {
             memory: request.memory,
             abort: request.abort,
             dumps: request.dumps,
+            walk: request.walk.clone(),
         };
         std::thread::spawn(move || {
             let code = vm
@@ -88,6 +91,7 @@ fn parse(args: Vec<String>) -> Request {
         memory: 64 << 20,
         abort: None,
         dumps: false,
+        walk: "hash".to_owned(),
         args: Vec::new(),
         jvm: Vec::new(),
     };
@@ -106,6 +110,7 @@ fn parse(args: Vec<String>) -> Request {
             "--memory" => request.memory = value.parse().unwrap(),
             "--abort" => request.abort = Some(Duration::from_micros(value.parse().unwrap())),
             "--dumps" => request.dumps = value == "1",
+            "--walk" => request.walk.clone_from(value),
             "--args" => request.args = value.split(',').map(str::to_owned).collect(),
             other => panic!("unknown option {other}"),
         }
@@ -220,6 +225,29 @@ struct Walk {
     memory: u64,
     abort: Option<Duration>,
     dumps: bool,
+    walk: String,
+}
+
+/// The engine that was asked for.
+enum Either {
+    Concurrent(ConcurrentWalk<Names>),
+    Safepoint(SafepointWalk<Names>),
+}
+
+impl Either {
+    fn walk(&mut self) -> &mut dyn HeapWalk {
+        match self {
+            Self::Concurrent(walk) => walk,
+            Self::Safepoint(walk) => walk,
+        }
+    }
+
+    fn shut_down(&mut self) {
+        match self {
+            Self::Concurrent(walk) => walk.shut_down(),
+            Self::Safepoint(walk) => walk.shut_down(),
+        }
+    }
 }
 
 static ABORT: AtomicBool = AtomicBool::new(false);
@@ -233,7 +261,16 @@ impl Walk {
         caps.set_can_get_line_numbers(true);
         jvmti.add_capabilities(&caps).unwrap();
         let signatures = self.candidates.iter().map(|n| signature(n)).collect();
-        let mut walk = ConcurrentWalk::new(self.vm, jvmti, Names(signatures), &ABORT);
+        let names = Names(signatures);
+        let (vm, abort) = (self.vm, &ABORT);
+        let concurrent =
+            |names, how| Either::Concurrent(ConcurrentWalk::new(vm, jvmti, names, abort, how));
+        let mut walk = match self.walk.as_str() {
+            "hash" => concurrent(names, Recognise::Hash),
+            "tags" => concurrent(names, Recognise::Tags),
+            "safepoint" => Either::Safepoint(SafepointWalk::new(vm, jvmti, names, abort)),
+            other => panic!("unknown walk {other}"),
+        };
         if self.dumps {
             dump();
         }
@@ -241,13 +278,13 @@ impl Walk {
         let mut aborted = Aborted::default();
         if let Some(after) = self.abort {
             while started.elapsed() < self.limit {
-                aborted.add(&self.cut(&mut walk, after));
+                aborted.add(&self.cut(walk.walk(), after));
             }
         }
         let mut search = 1_000_000;
         loop {
             search += 1;
-            let mut out = self.search(&mut walk, search);
+            let mut out = self.search(walk.walk(), search);
             let enough = (0..self.candidates.len()).all(|i| {
                 let class = ClassId(i as u32);
                 out.chains
@@ -258,7 +295,7 @@ impl Walk {
                 let chains: Vec<Json> = out
                     .chains
                     .iter()
-                    .map(|chain| self.tell(chain, walk.reverify(chain)))
+                    .map(|chain| self.tell(chain, walk.walk().reverify(chain)))
                     .collect();
                 out.cost["searches"] = json!(search - 1_000_000);
                 walk.shut_down();
@@ -302,7 +339,7 @@ impl Walk {
         }
     }
 
-    fn search(&self, walk: &mut ConcurrentWalk<Names>, search: u32) -> Searched {
+    fn search(&self, walk: &mut dyn HeapWalk, search: u32) -> Searched {
         let mut plan = self.plan(search);
         let mut chains: Vec<FoundChain> = Vec::new();
         let (mut edges, mut cpu, mut heap_walk, mut longest) = (0, 0, 0, 0);
@@ -336,7 +373,7 @@ impl Walk {
     }
 
     /// Starts a search and cuts it; answers how long after the flag the pass came back.
-    fn cut(&self, walk: &mut ConcurrentWalk<Names>, after: Duration) -> Duration {
+    fn cut(&self, walk: &mut dyn HeapWalk, after: Duration) -> Duration {
         let mut plan = self.plan(1);
         plan.roots = true;
         plan.edge_budget = u64::MAX;

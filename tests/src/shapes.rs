@@ -1,6 +1,7 @@
 //! The leak shapes of `fixtures/java/shapes`: how to run one, and what a report must say of it.
 
 mod pattern;
+mod probe;
 mod run;
 
 pub use run::{Cell, Outcome, report};

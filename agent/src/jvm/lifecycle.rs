@@ -29,6 +29,10 @@ pub(super) fn prepare(jvmti: Jvmti) -> Result<(), JvmError> {
     caps.set_can_get_line_numbers(true);
     caps.set_can_tag_objects(true);
     jvmti.add_capabilities(&caps)?;
+    // Where it is not to be had, elapsed time stands in for the walk's CPU time.
+    let mut clock = jvmtiCapabilities::default();
+    clock.set_can_get_current_thread_cpu_time(true);
+    let _ = jvmti.add_capabilities(&clock);
     // SAFETY: every function of the table is guarded and `'static`.
     unsafe { jvmti.set_callbacks(&callbacks::table()) }?;
     jvmti.set_event(Event::VmDeath, true)

@@ -7,7 +7,8 @@ use chain_core::{Bytes, Millis};
 use crate::jvm::beans::GcReader;
 use crate::jvm::env::raw_jvmti::jvmtiError;
 use crate::jvm::env::{Jni, JvmError, Jvmti};
-use crate::options::{Options, Track, WalkEngine};
+use crate::jvm::walk::Recognise;
+use crate::options::{Options, Track, Visited, WalkEngine};
 
 /// The core's configuration; what the user left unset stays unset, since the core tunes it.
 pub(super) fn core_config(options: &Options, machine: Machine) -> Config {
@@ -40,6 +41,15 @@ pub(super) fn core_config(options: &Options, machine: Machine) -> Config {
         cpu_cap: Some(options.cpu_cap_percent.into()),
         machine,
         ..Config::default()
+    }
+}
+
+/// How the concurrent engine recognises what it has seen. Hashes were the better choice on every JDK and collector
+/// that was measured: see `docs/walk.md`.
+pub(super) fn recognise(visited: Visited) -> Recognise {
+    match visited {
+        Visited::Auto | Visited::Hash => Recognise::Hash,
+        Visited::Tags => Recognise::Tags,
     }
 }
 

@@ -27,6 +27,7 @@ use crate::handles::{Handles, Origin, Tracked};
 use crate::jvm::beans::GcReader;
 use crate::jvm::env::{Jni, Obj, Weak};
 use crate::jvm::{epoch, guard, sampler, walk};
+use crate::options::{Options, WalkEngine};
 use crate::output::FileOutput;
 use crate::record::{Emission, Item, Lookup, Mapper, PassFacts};
 use crate::recordings::Recordings;
@@ -84,6 +85,19 @@ impl walk::Host for WalkHost {
             info.and_then(|info| info.weak)
                 .is_some_and(|weak| jni.is_same_weak(&weak, thread))
         })
+    }
+}
+
+/// The engine that the options name.
+fn heap_walk(agent: &'static Agent, options: &Options) -> Box<dyn HeapWalk> {
+    let (vm, jvmti, host) = (agent.vm, agent.jvmti, WalkHost(agent));
+    match options.walk {
+        WalkEngine::Concurrent => {
+            let recognise = config::recognise(options.visited);
+            let abort = &agent.abort;
+            Box::new(walk::ConcurrentWalk::new(vm, jvmti, host, abort, recognise))
+        }
+        WalkEngine::Safepoint => Box::new(walk::SafepointWalk::new(vm, jvmti, host, &agent.abort)),
     }
 }
 
@@ -166,12 +180,7 @@ impl Worker {
         let core = config::core_config(&session.options, config::machine(agent.jvmti, &gc, jni));
         let engine = Engine::new(core);
         let mapper = Mapper::new(&agent.names, engine.config().walk, *engine.tuned());
-        let walk = Box::new(walk::ConcurrentWalk::new(
-            agent.vm,
-            agent.jvmti,
-            WalkHost(agent),
-            &agent.abort,
-        ));
+        let walk = heap_walk(agent, &session.options);
         let now = Instant::now();
         let started = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)

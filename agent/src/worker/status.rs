@@ -54,18 +54,6 @@ impl Facts {
                 "generational ZGC clears weak references in major collections only: a signal needs 14 majors".to_owned(),
             ));
         }
-        if options.walk == crate::options::WalkEngine::Safepoint {
-            degradations.push((
-                "walk-engine",
-                "walk=safepoint is not in this build: the concurrent walk is used".to_owned(),
-            ));
-        }
-        if options.visited == crate::options::Visited::Tags {
-            degradations.push((
-                "visited-set",
-                "visited=tags is not in this build: identity hashes are used".to_owned(),
-            ));
-        }
         Self {
             jvm: format!(
                 "{} {}",

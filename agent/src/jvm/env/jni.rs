@@ -505,6 +505,35 @@ impl<'f> Jni<'f> {
         unsafe { (self.table().GetArrayLength)(self.raw(), array.raw()) }
     }
 
+    /// A new array of references to `class` and its subclasses, full of null.
+    ///
+    /// # Errors
+    /// [`JvmError::Exception`] without memory (the exception is cleared).
+    pub fn new_object_array(&self, length: usize, class: &Obj<'_>) -> Result<Obj<'f>, JvmError> {
+        let length = i32::try_from(length).map_err(|_| JvmError::OutOfMemory("NewObjectArray"))?;
+        // SAFETY: a class reference, and null as the first value of every element.
+        let raw = unsafe {
+            (self.table().NewObjectArray)(self.raw(), length, class.raw(), std::ptr::null_mut())
+        };
+        let array = self.checked("NewObjectArray", self.local(raw))?;
+        array.ok_or(JvmError::Null("NewObjectArray"))
+    }
+
+    /// Sets an element of an object array. A wrong index sets nothing.
+    ///
+    /// # Safety
+    /// `array` is an array of references that takes `value`.
+    pub unsafe fn set_array_element(&self, array: &Obj<'_>, index: usize, value: &Obj<'_>) {
+        let Ok(index) = i32::try_from(index) else {
+            return;
+        };
+        // SAFETY: the caller's promise; a wrong index throws.
+        unsafe {
+            (self.table().SetObjectArrayElement)(self.raw(), array.raw(), index, value.raw());
+        }
+        self.clear_exception();
+    }
+
     /// An element of an object array; `None` for null.
     ///
     /// # Errors

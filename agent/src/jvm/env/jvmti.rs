@@ -318,12 +318,13 @@ impl Jvmti {
 }
 
 impl Jvmti {
-    /// Follows references from the GC roots, calling `callbacks` inside a safepoint.
+    /// Follows references from `initial`, or from the GC roots, calling `callbacks` inside a safepoint.
     ///
     /// # Errors
     /// Any JVMTI code.
     pub fn follow_references(
         self,
+        initial: Option<&Obj<'_>>,
         callbacks: &sys::jvmtiHeapCallbacks,
         user_data: *mut std::ffi::c_void,
     ) -> Result<(), JvmError> {
@@ -332,7 +333,7 @@ impl Jvmti {
             FollowReferences,
             0,
             std::ptr::null_mut(),
-            std::ptr::null_mut(),
+            initial.map_or(std::ptr::null_mut(), Obj::raw),
             callbacks,
             user_data.cast_const()
         )

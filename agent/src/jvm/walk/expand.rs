@@ -6,6 +6,7 @@ use super::layout::{Layout, Plan, Role};
 use super::nodes::{Content, Edge, NodeId};
 use super::pass::{AGAIN_HOPS, Pass};
 use super::search::{Admission, Deferred, Link, element, reach};
+use super::visited::Key;
 use crate::jvm::env::Obj;
 use crate::jvm::env::raw_jvmti::JVMTI_THREAD_STATE_ALIVE;
 use chain_core::chain::Strength;
@@ -32,7 +33,7 @@ impl<'f> Pass<'_, 'f> {
         match (&known.plan, &known.layout) {
             (Plan::Fields(places), Layout::Fields(fields)) => {
                 let (places, fields, reference) = (places.clone(), fields.clone(), known.reference);
-                let mut unread = true;
+                let mut unread = self.reads_content();
                 for (at, place) in places.iter().enumerate() {
                     let Some(field) = fields.get(*place as usize) else {
                         continue;
@@ -77,7 +78,7 @@ impl<'f> Pass<'_, 'f> {
         // SAFETY: the plan says that the object is an array of references.
         let length = u32::try_from(unsafe { self.jni.array_length(&array) }).unwrap_or(0);
         let to = length.min(from.saturating_add(ELEMENTS));
-        let mut unread = true;
+        let mut unread = self.reads_content();
         for index in from..to {
             if let Some(child) = element(self.jni, &array, index) {
                 let hash = (unread && (index as usize) < LOOKED_AT)
@@ -110,6 +111,11 @@ impl<'f> Pass<'_, 'f> {
         }
     }
 
+    /// Whether what objects hold is needed to tell them apart.
+    fn reads_content(&self) -> bool {
+        self.search.visited.tags().is_none()
+    }
+
     /// Takes up an object read from another.
     pub(super) fn visit(&mut self, child: Obj<'f>, link: Link) {
         self.visit_hashed(child, link, None);
@@ -117,45 +123,58 @@ impl<'f> Pass<'_, 'f> {
 
     fn visit_hashed(&mut self, child: Obj<'f>, link: Link, hash: Option<u32>) {
         self.edges += 1;
-        let Some(class) = self.catalogue.class_of(self.jni, &child) else {
+        if let Err(child) = self.take_up(child, link, hash.map(Key::Hash)) {
             self.jni.delete(child);
-            return;
+        }
+    }
+
+    /// Takes up an object by a link; gives it back when it is a leaf, was seen, or finds no room. `key` identifies it
+    /// where the caller knows that.
+    pub(super) fn take_up(
+        &mut self,
+        child: Obj<'f>,
+        link: Link,
+        key: Option<Key>,
+    ) -> Result<(), Obj<'f>> {
+        let Some(class) = self.catalogue.class_of(self.jni, &child) else {
+            return Err(child);
         };
         self.prepare(class);
         let Some(known) = self.catalogue.get(class) else {
-            self.jni.delete(child);
-            return;
+            return Err(child);
         };
         if known.plan == Plan::Leaf && known.candidate.is_none() {
-            self.jni.delete(child);
-            return;
+            return Err(child);
         }
         if known.is_thread && self.is_alive(&child) {
             // Live threads are roots: one that started since they were listed becomes one now.
             let name = self.jvmti.thread_name(self.jni, &child).unwrap_or_default();
-            match self.admit_thread(&child, &name, None) {
-                Some(node) => self.enqueue(child, node, 0),
-                None => self.jni.delete(child),
-            }
-            return;
-        }
-        let hash = match hash {
-            Some(hash) => hash,
-            None => match self.jvmti.identity_hash(&child) {
-                Ok(hash) => hash.cast_unsigned(),
-                Err(_) => {
-                    self.jni.delete(child);
-                    return;
+            return match self.admit_thread(&child, &name, None) {
+                Some(node) => {
+                    self.enqueue(child, node, 0);
+                    Ok(())
                 }
+                None => Err(child),
+            };
+        }
+        let key = match key {
+            Some(key) => key,
+            None => match self.search.visited.key(self.jvmti, &child) {
+                Ok(key) => key,
+                Err(_) => return Err(child),
             },
         };
-        match self.admit(&child, class, hash, link) {
+        match self.admit(&child, class, key, link) {
             Admission::New(node) => {
                 self.follow_class(&child, class, node);
                 self.enqueue_or_drop(child, class, node);
+                Ok(())
             }
-            Admission::Stronger(node) => self.enqueue_or_drop(child, class, node),
-            Admission::Refused(_) => self.jni.delete(child),
+            Admission::Stronger(node) => {
+                self.enqueue_or_drop(child, class, node);
+                Ok(())
+            }
+            Admission::Refused(_) => Err(child),
         }
     }
 
@@ -164,7 +183,7 @@ impl<'f> Pass<'_, 'f> {
         &mut self,
         object: &Obj<'_>,
         class: ClassIndex,
-        hash: u32,
+        key: Key,
         link: Link,
     ) -> Admission {
         let room = self.room();
@@ -175,13 +194,20 @@ impl<'f> Pass<'_, 'f> {
         let mut now = None;
         let admission = self
             .search
-            .admit(class, hash, link, candidate, room, |content| {
+            .admit(class, key, link, candidate, room, |content| {
                 !asks
                     || *now.get_or_insert_with(|| content_of(jni, jvmti, catalogue, class, object))
                         == content
             });
         if let Admission::New(node) = admission {
             self.new_nodes += 1;
+            if let (Key::Tag(tag), Some(tags)) = (key, self.search.visited.tags())
+                && tags.set(object, tag.with_node(node)).is_err()
+            {
+                // Without its tag it would be taken for a new one at every meeting: it stays unread.
+                self.search.evicted += 1;
+                return Admission::Refused(None);
+            }
             if let Some(now) = now {
                 self.search.told_apart += 1;
                 self.search.nodes.read(node, now);
@@ -200,7 +226,7 @@ impl<'f> Pass<'_, 'f> {
         Some(hash)
     }
 
-    fn defer(&mut self, child: Obj<'f>, from: NodeId, edge: Edge, strength: Strength) {
+    pub(super) fn defer(&mut self, child: Obj<'f>, from: NodeId, edge: Edge, strength: Strength) {
         if self.search.deferred.len() < MAX_DEFERRED
             && let Some(object) = self.jni.new_weak(&child)
         {

@@ -132,6 +132,18 @@ impl<'f> Frontier<'f> {
         true
     }
 
+    /// The oldest object, whatever comes next by the usual order.
+    pub fn pop_oldest(&mut self, jni: &Jni<'f>) -> Popped<'f> {
+        let entry = self.entries.pop_front();
+        self.take(jni, entry)
+    }
+
+    /// The newest object, whatever comes next by the usual order.
+    pub fn pop_newest(&mut self, jni: &Jni<'f>) -> Popped<'f> {
+        let entry = self.entries.pop_back();
+        self.take(jni, entry)
+    }
+
     /// The next object.
     pub fn pop(&mut self, jni: &Jni<'f>) -> Popped<'f> {
         let from_back = match self.entries.len() {
@@ -147,6 +159,10 @@ impl<'f> Frontier<'f> {
         } else {
             self.entries.pop_front()
         };
+        self.take(jni, entry)
+    }
+
+    fn take(&mut self, jni: &Jni<'f>, entry: Option<Entry<'f>>) -> Popped<'f> {
         let Some(entry) = entry else {
             return Popped::Empty;
         };

@@ -1,10 +1,12 @@
 //! The heap walk: finds which chains of references hold a candidate's instances, while the application runs.
 //!
-//! [`ConcurrentWalk`] reads the graph through plain JNI from the worker thread, without a safepoint. Who is asked:
+//! [`ConcurrentWalk`] reads the graph through plain JNI from the worker thread, without a safepoint; [`SafepointWalk`]
+//! has the JVM follow references a batch at a time. Both share everything but that. Who is asked:
 //! - [`catalogue`]: which class is this, and which of its fields matter; [`library`], [`layout`]: tables and rules;
 //! - [`roots`]: where to begin; [`frontier`]: what is left; [`nodes`]: what was seen, and along which edge;
 //! - [`sigs`], [`tally`]: how many instances hang on which path;
-//! - [`observe`]: does the path still hold, and how is it told.
+//! - [`visited`]: was this object seen, by its hash or by its tag;
+//! - [`observe`]: does the path still hold, and how is it told; [`kept`]: does a told one hold later.
 //!
 //! The walk owns no strong reference between two passes and never initialises a class.
 
@@ -12,8 +14,10 @@ pub mod catalogue;
 mod clock;
 pub mod concurrent;
 mod content;
+mod contents;
 mod expand;
 pub mod frontier;
+pub mod kept;
 pub mod layout;
 pub mod library;
 pub mod names;
@@ -22,10 +26,15 @@ pub mod observe;
 pub mod pass;
 pub mod roots;
 mod runs;
+pub mod safepoint;
 pub mod search;
 pub mod sigs;
 pub mod stack_roots;
 pub mod tally;
+mod telling;
+mod untag;
+pub mod visited;
+pub mod walker;
 
 use std::sync::Arc;
 
@@ -34,6 +43,8 @@ use chain_core::{ClassId, ThreadId};
 use super::env::{Jni, Obj};
 
 pub use concurrent::ConcurrentWalk;
+pub use safepoint::SafepointWalk;
+pub use walker::Recognise;
 
 /// What the walk asks of the agent around it.
 pub trait Host {

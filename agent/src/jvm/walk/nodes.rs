@@ -1,7 +1,7 @@
 //! Which objects a search has seen, and along which edge each was reached first.
 //!
-//! An object is keyed by class and identity hash which needs no reference to it:
-//! nothing here keeps an object alive. 22 bytes an object at the usual load.
+//! An object is keyed by class and identity hash, or recognised by its tag: nothing here keeps an object alive. 26
+//! bytes an object at the usual load, 20 beside a tag.
 
 use super::sigs::SigId;
 
@@ -25,6 +25,20 @@ pub enum Referrer {
 /// The edge that led to an object, meaningful together with the referrer's class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Edge(u32);
+
+impl NodeId {
+    /// The object with this number.
+    #[must_use]
+    pub fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
 
 const CLASS_EDGE: u32 = u32::MAX;
 const ROOT_PARENT: u32 = u32::MAX;
@@ -92,11 +106,22 @@ pub enum Found {
 pub struct Nodes {
     chunks: Vec<Vec<Node>>,
     len: u32,
-    /// Open addressing: 0 = free, else node index + 1.
+    /// Open addressing: 0 = free, else node index + 1. Empty when objects are recognised by tags.
     slots: Vec<u32>,
+    /// Native bytes outside this table for each object.
+    outside: usize,
 }
 
 impl Nodes {
+    /// Nobody seen yet; `outside` is what each costs outside this table.
+    #[must_use]
+    pub fn new(outside: usize) -> Self {
+        Self {
+            outside,
+            ..Self::default()
+        }
+    }
+
     /// How many objects were seen.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -106,7 +131,9 @@ impl Nodes {
     /// Native bytes held.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.chunks.len() * NODES_PER_CHUNK * size_of::<Node>() + self.slots.len() * 4
+        self.chunks.len() * NODES_PER_CHUNK * size_of::<Node>()
+            + self.slots.len() * 4
+            + self.len as usize * self.outside
     }
 
     fn node(&self, id: u32) -> Option<&Node> {
@@ -163,11 +190,11 @@ impl Nodes {
     /// Whether one more object fits in `cap` bytes, growth of the table included.
     #[must_use]
     pub fn has_room(&self, cap: usize) -> bool {
-        let mut needed = self.bytes();
+        let mut needed = self.bytes() + self.outside;
         if self.len as usize & (NODES_PER_CHUNK - 1) == 0 {
             needed += NODES_PER_CHUNK * size_of::<Node>();
         }
-        if self.must_grow() {
+        if self.outside == 0 && self.must_grow() {
             // The old table lives until the new one is filled.
             needed += self.grown_slots() * 4;
         }
@@ -196,6 +223,13 @@ impl Nodes {
         if self.must_grow() {
             self.grow(&class_of)?;
         }
+        let id = self.push(referrer, sig, hash)?;
+        self.place(class, hash, id.0);
+        Some(id)
+    }
+
+    /// Records an object that a tag recognises.
+    pub fn push(&mut self, referrer: Referrer, sig: SigId, hash: u32) -> Option<NodeId> {
         let (parent, edge) = link(referrer);
         let id = self.len;
         if id as usize & (NODES_PER_CHUNK - 1) == 0 {
@@ -211,7 +245,6 @@ impl Nodes {
             content: Content::UNREAD,
         });
         self.len += 1;
-        self.place(class, hash, id);
         Some(NodeId(id))
     }
 

@@ -13,6 +13,7 @@ use chain_core::chain::{
 use chain_core::tally::classify;
 
 use super::catalogue::{Catalogue, ClassIndex};
+use super::contents::Held;
 use super::layout::{Layout, Role};
 use super::library::RefKind;
 use super::names::java_name;
@@ -199,6 +200,27 @@ pub fn tell(
     })
 }
 
+/// The chain with what its leaf holds after it. Counts, signature and identity are those of the chain without: this is
+/// one way on, read just now.
+#[must_use]
+pub fn tell_contents(catalogue: &Catalogue, chain: &Chain, contents: &[Held]) -> Chain {
+    let mut told = chain.clone();
+    for held in contents {
+        let Some(class) = catalogue.get(held.to) else {
+            break;
+        };
+        told.hops.push(Hop {
+            class: java_name(&class.signature).into(),
+            class_id: None,
+            application: class.loader.is_application(),
+            edge: tell_edge_of(catalogue, Some(held.from), held.edge),
+            run: 1,
+            fan_out: 0,
+        });
+    }
+    told
+}
+
 fn is_array(search: &Search, catalogue: &Catalogue, node: NodeId) -> bool {
     class_at(search, node)
         .and_then(|class| catalogue.get(class))
@@ -262,8 +284,12 @@ fn tell_root(search: &Search, catalogue: &Catalogue, root: RootId) -> (ChainRoot
 }
 
 fn tell_edge(search: &Search, catalogue: &Catalogue, from: NodeId, edge: Edge) -> ChainEdge {
+    tell_edge_of(catalogue, class_at(search, from), edge)
+}
+
+fn tell_edge_of(catalogue: &Catalogue, from: Option<ClassIndex>, edge: Edge) -> ChainEdge {
     let of = |kind, name, index| ChainEdge { kind, name, index };
-    let class = class_at(search, from).and_then(|class| catalogue.get(class));
+    let class = from.and_then(|class| catalogue.get(class));
     let (Some(index), Some(class)) = (edge.index(), class) else {
         return of(EdgeKind::Class, None, None);
     };

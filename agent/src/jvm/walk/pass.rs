@@ -2,7 +2,7 @@
 //! worker thread; the application runs on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chain_core::chain::{RootKind, Strength};
 use chain_core::{PassPlan, ThreadId};
@@ -29,7 +29,7 @@ const NEAR: u16 = 10;
 /// Room for local references of one pass beyond the frontier's.
 const SLACK: usize = 512;
 /// Local references that a pass may hold, for its frame.
-pub const FRAME: usize = super::frontier::MAX_LOCAL + SLACK;
+pub const FRAME: usize = 2 * super::frontier::MAX_LOCAL + 2_048 + SLACK;
 /// Native bytes of a frontier entry, its weak handle included.
 const ENTRY: usize = 48;
 
@@ -40,7 +40,7 @@ pub enum End {
     Drained,
     /// The edges of the plan were read.
     Edges,
-    /// The CPU time of the plan was used.
+    /// The CPU time or the elapsed time of the plan was used.
     Cpu,
     /// The abort flag.
     Aborted,
@@ -53,6 +53,8 @@ pub struct Limits<'a> {
     pub edges: u64,
     /// Thread CPU time.
     pub cpu: Duration,
+    /// Elapsed time: a busy machine gives little CPU time.
+    pub wall: Duration,
     /// Native bytes that the search may hold.
     pub memory: usize,
     /// Ends the pass at the next edge.
@@ -97,7 +99,7 @@ impl<'s, 'f> Pass<'s, 'f> {
 
     /// Takes up roots and expands until one of the limits, or until nothing is left.
     pub fn run(&mut self, host: &dyn Host, plan: &PassPlan) -> End {
-        let started = clock::cpu(self.jvmti);
+        let (started, began) = (clock::cpu(self.jvmti), Instant::now());
         let mut next_check = 0;
         loop {
             if self.limits.abort.load(Ordering::Relaxed) {
@@ -108,7 +110,8 @@ impl<'s, 'f> Pass<'s, 'f> {
             }
             if self.edges >= next_check {
                 next_check = self.edges + CHECK_EVERY;
-                if clock::cpu(self.jvmti).saturating_sub(started) >= self.limits.cpu {
+                let cpu = clock::cpu(self.jvmti).saturating_sub(started);
+                if cpu >= self.limits.cpu || began.elapsed() >= self.limits.wall {
                     return End::Cpu;
                 }
             }
@@ -147,7 +150,7 @@ impl<'s, 'f> Pass<'s, 'f> {
         self.limits.memory.saturating_sub(others)
     }
 
-    fn take_up_roots(&mut self, host: &dyn Host, plan: &PassPlan) {
+    pub(super) fn take_up_roots(&mut self, host: &dyn Host, plan: &PassPlan) {
         match self.search.stage {
             Stage::Start => {
                 self.find_threads(host, plan);
@@ -182,7 +185,7 @@ impl<'s, 'f> Pass<'s, 'f> {
     }
 
     /// What to do when the frontier is empty; false when nothing is left to do.
-    fn next_phase(&mut self, host: &dyn Host, plan: &PassPlan) -> bool {
+    pub(super) fn next_phase(&mut self, host: &dyn Host, plan: &PassPlan) -> bool {
         match self.search.phase {
             Phase::Main => {
                 self.search.phase = Phase::Rescan;
@@ -209,9 +212,17 @@ impl<'s, 'f> Pass<'s, 'f> {
         }
     }
 
+    /// Takes up the threads that started since the search came around: what they hold is theirs before it is a frame's.
+    pub(super) fn find_new_threads(&mut self, host: &dyn Host, plan: &PassPlan) {
+        self.find_threads(host, plan);
+        if self.search.stage == Stage::Done {
+            self.search.stage = Stage::Threads;
+        }
+    }
+
     /// Makes every live thread a root before anything is walked, so that none is ever told as a field of another
     /// object. Candidate threads come first.
-    pub(super) fn find_threads(&mut self, host: &dyn Host, plan: &PassPlan) {
+    fn find_threads(&mut self, host: &dyn Host, plan: &PassPlan) {
         let Ok(threads) = self.jvmti.all_threads(self.jni) else {
             return;
         };
@@ -318,12 +329,12 @@ impl<'s, 'f> Pass<'s, 'f> {
         root: Root,
         strength: Strength,
     ) -> Option<NodeId> {
-        let Ok(hash) = self.jvmti.identity_hash(object) else {
+        let Ok(key) = self.search.visited.key(self.jvmti, object) else {
             root.free(self.jni);
             return None;
         };
         let link = Link::Root(root, strength);
-        match self.admit(object, class, hash.cast_unsigned(), link) {
+        match self.admit(object, class, key, link) {
             Admission::New(node) => {
                 self.follow_class(object, class, node);
                 Some(node)
@@ -430,7 +441,7 @@ impl<'s, 'f> Pass<'s, 'f> {
     }
 
     /// Expands containers again; false when there is none.
-    fn look_again(&mut self) -> bool {
+    pub(super) fn look_again(&mut self) -> bool {
         let node = match self.search.again.pop_front() {
             Some(node) => {
                 self.search.looks += 1;
@@ -453,7 +464,7 @@ impl<'s, 'f> Pass<'s, 'f> {
 }
 
 /// Whether a thread is one of a candidate's qualifying threads.
-fn is_candidate(plan: &PassPlan, id: Option<ThreadId>) -> bool {
+pub(super) fn is_candidate(plan: &PassPlan, id: Option<ThreadId>) -> bool {
     id.is_some_and(|id| {
         plan.targets
             .as_slice()

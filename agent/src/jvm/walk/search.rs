@@ -13,6 +13,7 @@ use super::nodes::{Content, Edge, Found, NodeId, Nodes, Referrer, RootId};
 use super::roots::{Root, Roots, StaticScan};
 use super::sigs::{SigId, Sigs, Step};
 use super::tally::Tally;
+use super::visited::{Key, Visited};
 use crate::jvm::env::{Jni, Obj, Weak};
 
 /// Which roots are being taken up.
@@ -36,6 +37,8 @@ pub enum Stage {
 pub struct Search {
     /// Which one.
     pub id: SearchId,
+    /// How seen objects are recognised.
+    pub visited: Visited,
     /// What was seen.
     pub nodes: Nodes,
     /// Along which paths.
@@ -44,6 +47,8 @@ pub struct Search {
     pub roots: Roots,
     /// What is left to expand.
     pub parked: VecDeque<Parked>,
+    /// What is left to expand below candidate threads (safepoint walk).
+    pub near: VecDeque<Parked>,
     /// Which statics are left.
     pub statics: StaticScan,
     /// How far the roots are taken up.
@@ -79,14 +84,21 @@ pub struct Search {
 impl Search {
     /// A search for these classes.
     #[must_use]
-    pub fn new(id: SearchId, targets: Vec<ClassId>, signatures: Vec<Arc<str>>) -> Self {
+    pub fn new(
+        id: SearchId,
+        targets: Vec<ClassId>,
+        signatures: Vec<Arc<str>>,
+        visited: Visited,
+    ) -> Self {
         let tallies = targets.iter().map(|_| Tally::default()).collect();
         Self {
             id,
-            nodes: Nodes::default(),
+            nodes: Nodes::new(visited.bytes_each()),
+            visited,
             sigs: Sigs::default(),
             roots: Roots::default(),
             parked: VecDeque::new(),
+            near: VecDeque::new(),
             statics: StaticScan::default(),
             stage: Stage::default(),
             threads: VecDeque::new(),
@@ -105,9 +117,9 @@ impl Search {
         }
     }
 
-    /// Frees every reference.
-    pub fn clear(&mut self, jni: &Jni<'_>) {
-        for entry in self.parked.drain(..) {
+    /// Frees every reference and every tag; whether nothing is left.
+    pub fn clear(&mut self, jni: &Jni<'_>) -> bool {
+        for entry in self.parked.drain(..).chain(self.near.drain(..)) {
             jni.delete_weak(entry.object);
         }
         for (weak, _) in self.threads.drain(..) {
@@ -119,12 +131,18 @@ impl Search {
         self.roots.clear(jni);
         self.nodes = Nodes::default();
         self.sigs = Sigs::default();
+        match std::mem::take(&mut self.visited) {
+            Visited::Hash => true,
+            Visited::Tags(tags) => tags.dispose().is_ok(),
+        }
     }
 
     /// Native bytes held.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.nodes.bytes() + self.sigs.bytes() + self.parked.len() * (size_of::<Parked>() + 8)
+        self.nodes.bytes()
+            + self.sigs.bytes()
+            + (self.parked.len() + self.near.len()) * (size_of::<Parked>() + 8)
     }
 
     /// Records an object, or hangs a seen one on this stronger way to it. Counts it when it is a candidate's. `same`
@@ -132,16 +150,19 @@ impl Search {
     pub fn admit(
         &mut self,
         class: ClassIndex,
-        hash: u32,
+        key: Key,
         link: Link,
         candidate: Option<u8>,
         room: usize,
         same: impl FnMut(Content) -> bool,
     ) -> Admission {
-        let found = {
-            let sigs = &self.sigs;
-            self.nodes
-                .find(class, hash, |sig| sigs.class(sig) == class, same)
+        let found = match key {
+            Key::Hash(hash) => {
+                let sigs = &self.sigs;
+                self.nodes
+                    .find(class, hash, |sig| sigs.class(sig) == class, same)
+            }
+            Key::Tag(tag) => tag.node().map_or(Found::Free(0), Found::Seen),
         };
         match found {
             Found::Seen(node) => self.hang_stronger(class, node, link, candidate),
@@ -155,7 +176,7 @@ impl Search {
             Found::Free(_) => match self.place(class, link) {
                 // Reading fields relies on it.
                 Ok((_, sig)) if self.sigs.class(sig) != class => Admission::Refused(None),
-                Ok((referrer, sig)) => self.record(class, hash, referrer, sig, candidate),
+                Ok((referrer, sig)) => self.record(class, key, referrer, sig, candidate),
                 Err(root) => Admission::Refused(root),
             },
         }
@@ -164,16 +185,19 @@ impl Search {
     fn record(
         &mut self,
         class: ClassIndex,
-        hash: u32,
+        key: Key,
         referrer: Referrer,
         sig: SigId,
         candidate: Option<u8>,
     ) -> Admission {
         let sigs = &self.sigs;
-        let Some(node) = self
-            .nodes
-            .insert(class, hash, referrer, sig, |s| sigs.class(s))
-        else {
+        let recorded = match key {
+            Key::Hash(hash) => self
+                .nodes
+                .insert(class, hash, referrer, sig, |s| sigs.class(s)),
+            Key::Tag(_) => self.nodes.push(referrer, sig, 0),
+        };
+        let Some(node) = recorded else {
             self.evicted += 1;
             return Admission::Refused(match referrer {
                 Referrer::Root(_) => self.roots.take_last(),

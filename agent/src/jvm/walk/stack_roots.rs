@@ -160,7 +160,7 @@ fn run<'f>(
         ..jvmtiHeapCallbacks::default()
     };
     let started = Instant::now();
-    let followed = env.follow_references(&callbacks, (&raw mut state).cast::<c_void>());
+    let followed = env.follow_references(None, &callbacks, (&raw mut state).cast::<c_void>());
     let took = started.elapsed();
     if followed.is_err() {
         return Enumerated::without(RootOutcome::Error, took);
