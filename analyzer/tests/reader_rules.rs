@@ -541,6 +541,35 @@ fn a_pool_of_an_undeclared_type_loses_the_rest_of_its_checkpoint_only() {
 }
 
 #[test]
+fn integers_of_fixed_width_are_noticed_and_a_wrong_flag_is_not_believed() {
+    let written = || {
+        ChunkSpec::new()
+            .event_type(200, "test.Event", &[field("value", INT)])
+            .metadata()
+            .event(200, 1, Bytes::new().int(7))
+    };
+    // The flag alone: everything is there in the usual layout.
+    let recording = open_bytes(written().build_with(|header| header.flags &= !1));
+    let chunk = recording.chunk(0).unwrap();
+    assert_eq!(chunk.event_count(), 1);
+    assert_eq!(chunk.skipped().count(), 0);
+    // Four bytes of size, eight of type id, and so on: no event is made up from them.
+    let header = written().build_with(|header| {
+        header.flags &= !1;
+        header.metadata = 68;
+        header.size = 68 + 44;
+    });
+    let mut fixed = header[..68].to_vec();
+    fixed.extend(44_u32.to_be_bytes());
+    fixed.extend([0; 40]);
+    let recording = open_bytes(fixed);
+    let chunk = recording.chunk(0).unwrap();
+    assert_eq!(chunk.events().count(), 0);
+    let said: Vec<String> = chunk.skipped().map(ToString::to_string).collect();
+    assert!(said[0].contains("integers have a fixed width"), "{said:?}");
+}
+
+#[test]
 fn chunks_of_version_1_have_event_types_of_their_own_names() {
     let mut chunk = ChunkSpec::new();
     chunk.event_super = "com.oracle.jfr.Event";

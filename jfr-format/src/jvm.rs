@@ -183,6 +183,15 @@ pub const FRAME_TYPE: Layout = Layout {
     fields: &[plain("description", "java.lang.String", "Description")],
 };
 
+/// Thread states. No event of ours has one, but Grafana's reader refuses a chunk that does not
+/// declare them.
+pub const THREAD_STATE: Layout = Layout {
+    name: "jdk.types.ThreadState",
+    label: "Java Thread State",
+    simple: true,
+    fields: &[plain("name", "java.lang.String", "Name")],
+};
+
 /// Frames, written inside their stack trace.
 pub const STACK_FRAME: Layout = Layout {
     name: "jdk.types.StackFrame",
@@ -280,13 +289,16 @@ pub const OLD_OBJECT_ARRAY: Layout = Layout {
 };
 
 /// The field through which an object is held.
+///
+/// The JVM declares the modifiers as a `short`. The bytes are the same, and one reader
+/// (Grafana's) knows no `short` in a constant and gives up on the whole file.
 pub const OLD_OBJECT_FIELD: Layout = Layout {
     name: "jdk.types.OldObjectField",
     label: "Old Object Field",
     simple: false,
     fields: &[
         plain("name", "java.lang.String", "Field"),
-        plain("modifiers", "short", "Field Modifiers"),
+        plain("modifiers", "int", "Field Modifiers"),
     ],
 };
 
@@ -336,6 +348,7 @@ pub const TYPES: &[Layout] = &[
     OLD_OBJECT_FIELD,
     OLD_OBJECT,
     REFERENCE,
+    THREAD_STATE,
 ];
 
 /// The JVM's leak-sample event, in which a chain is shown to the JDK's tools.

@@ -383,7 +383,7 @@ impl Constants {
             value.clone(),
             |_s, out| {
                 string::put(out, Some(name));
-                varint::put_i16(out, modifiers);
+                varint::put_i32(out, i32::from(modifiers));
             }
         )
     }

@@ -1,44 +1,21 @@
 //! JDK Mission Control's core loader takes our files: labels, categories, units, chains, and files that were cut.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+#[path = "support/maven.rs"]
+mod maven;
 #[path = "support/memory_disk.rs"]
 mod memory_disk;
 #[path = "support/scenario.rs"]
 mod scenario;
 mod support;
 
-use jfr_chains_tests::{Child, Jdk, scratch, skip, target_dir};
+use jfr_chains_tests::{Child, Jdk, scratch, skip};
 use jfr_format::header::Header;
 use jfr_format::schema::{self, Kind};
 use jfr_writer::{Clock, Options, Recording};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Mutex;
+use std::path::Path;
 use std::time::Duration;
 use support::{CLOCK, emit_all};
-
-/// The loader's jars, fetched once by Maven; `None` (and said) where there is no Maven.
-fn jars(test: &str) -> Option<PathBuf> {
-    let maven = Command::new("mvn").arg("-v").output();
-    if !maven.is_ok_and(|out| out.status.success()) {
-        skip(test, "mvn, which fetches JDK Mission Control's core loader");
-        return None;
-    }
-    static FETCH: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = FETCH.lock().unwrap();
-    let jars = target_dir().join("jmc-9.0.0");
-    let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/jmc/pom.xml");
-    if !jars.join("flightrecorder-9.0.0.jar").is_file() {
-        let out = Child::new("mvn")
-            .args(["-q", "-B", "dependency:copy-dependencies", "-f"])
-            .arg(&pom)
-            .arg(format!("-DoutputDirectory={}", jars.display()))
-            .run(Duration::from_secs(300))
-            .unwrap();
-        assert!(out.ok(), "{out}");
-    }
-    Some(jars)
-}
 
 /// What the loader says of every file of `folder`.
 fn judge(test: &str, folder: &Path) -> Option<Vec<Vec<String>>> {
@@ -49,7 +26,8 @@ fn judge(test: &str, folder: &Path) -> Option<Vec<Vec<String>>> {
         skip(test, "JDK 17 or 25");
         return None;
     };
-    let jars = jars(test)?;
+    let reader = "JDK Mission Control's core loader";
+    let jars = maven::jars(test, reader, "jmc", "flightrecorder-9.0.0.jar")?;
     let verdicts = folder.with_extension("jmc");
     let out = Child::java(&jdk)
         .arg("-cp")

@@ -8,6 +8,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use corpus::corpus;
+use cpu_time::ThreadTime;
+use jfr_chains_analyzer::reader::Recording;
+use jfr_chains_analyzer::recover::recover;
 use jfr_chains_tests::{Child, Finished, Jdk, cli_binary, scratch, skip};
 
 /// A hang shows long before this.
@@ -134,6 +137,30 @@ fn every_readable_event_is_salvaged_and_the_rest_is_named() {
             assert!(found, "{name} does not say {said:?}: {text}");
         }
     }
+}
+
+#[test]
+fn no_damage_costs_a_second_of_one_core() {
+    let Some(corpus) = corpus("no_damage_costs_a_second_of_one_core") else {
+        return;
+    };
+    // Time of this thread on a core: what other processes do does not count.
+    let mut most = (Duration::ZERO, "");
+    for (name, ..) in DAMAGED {
+        let begun = ThreadTime::now();
+        let file = corpus.path(&format!("damaged/{name}.jfr"));
+        if let Ok(recording) = Recording::open(&file) {
+            for chunk in recording.chunks() {
+                let whole = chunk.events().filter(|event| event.verify().is_ok());
+                assert!(whole.count() as u64 <= chunk.event_count());
+                assert!(chunk.skipped().count() < 100);
+            }
+            recover(&recording, &mut std::io::sink()).unwrap();
+        }
+        most = most.max((begun.elapsed(), name));
+    }
+    eprintln!("at most {:?}, for {}", most.0, most.1);
+    assert!(most.0 < Duration::from_secs(1), "{most:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `soak`, `bench`, `dist`, `fixtures`.
+//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `soak`, `bench`, `fuzz`, `dist`, `fixtures`.
 #![forbid(unsafe_code)]
 
 mod again;
@@ -6,6 +6,7 @@ mod bench;
 mod demo;
 mod dist;
 mod fixtures;
+mod fuzz;
 mod jdk;
 mod matrix;
 mod soak;
@@ -37,6 +38,8 @@ enum Task {
     Dist(dist::Options),
     /// Measures a part of the product beside its peers.
     Bench(bench::Options),
+    /// Feeds generated and changed inputs to the reader, recover and the option parser.
+    Fuzz(fuzz::Options),
     /// Compiles the Java fixtures and checks or rewrites their manifest.
     Fixtures(fixtures::Options),
 }
@@ -58,6 +61,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Matrix(options) => matrix::run(&options),
         Task::Soak(options) => soak::run(&options),
         Task::Bench(options) => bench::run(&options),
+        Task::Fuzz(options) => fuzz::run(&options),
         Task::Dist(options) => dist::run(&options),
         Task::Fixtures(options) => fixtures::run(&options),
     }

@@ -352,6 +352,10 @@ fn find_metadata<'r>(
         }
         _ => format!("no readable metadata event at {header_at} of the chunk"),
     };
+    if !header.has_compressed_ints() {
+        // Chunks that read in spite of the flag are read: the JDK's tools do not look at it.
+        reason.push_str("; the header says that integers have a fixed width, which no JVM writes and this reader does not know");
+    }
     let walked = Walk::new(bytes, header::LEN, None);
     let found = walked
         .metadata
@@ -381,7 +385,7 @@ fn search_metadata(bytes: &[u8]) -> Option<(Head, Metadata<'_>)> {
     let needle: &[u8] = b"jdk.jfr.Event";
     let mut best = None;
     // Hostile bytes can make every position look like metadata for long.
-    let mut work = bytes.len().saturating_mul(16).saturating_add(1 << 20);
+    let mut work = bytes.len().saturating_mul(16).saturating_add(1 << 16);
     for name_at in memchr::memmem::find_iter(bytes, needle).take(64) {
         // The table's strings before it are few hundred kilobytes at the very most.
         let earliest = name_at.saturating_sub(1 << 18).max(header::LEN);

@@ -26,7 +26,7 @@ impl Resync {
         Self {
             earliest,
             latest,
-            work_left: len.saturating_mul(WORK_PER_BYTE).saturating_add(1 << 16),
+            work_left: len.saturating_mul(WORK_PER_BYTE).saturating_add(1 << 12),
         }
     }
 
