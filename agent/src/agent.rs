@@ -77,6 +77,12 @@ pub fn make(vm: Vm, jvmti: impl FnOnce() -> Jvmti) -> Result<&'static Agent, &'s
 }
 
 impl Agent {
+    /// The instant as the engine counts them: since [`Agent::origin`].
+    #[must_use]
+    pub fn now(&self) -> chain_core::Tick {
+        chain_core::Tick(u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
     /// Whether VMDeath has come or a body has panicked: nothing is begun any more.
     #[must_use]
     pub fn is_over(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The worker's table of tracked objects: slot number -> weak reference and what is known of the sample.
 
-use chain_core::{Bytes, ClassId, Epoch, SampleId, ThreadId, TraceId};
+use chain_core::{Bytes, ClassId, Epoch, SampleId, ThreadId, Tick, TraceId};
 
 /// One tracked object.
 #[derive(Debug)]
@@ -17,6 +17,10 @@ pub struct Tracked<W> {
     pub weight: Bytes,
     /// Epoch of its allocation.
     pub epoch: Epoch,
+    /// When it was allocated.
+    pub at: Tick,
+    /// Its own size.
+    pub size: Bytes,
 }
 
 /// Slots with reuse. Generic over the reference so that the rules can be tested without a JVM.
@@ -35,6 +39,10 @@ pub struct Origin {
     pub thread: ThreadId,
     /// Epoch of the class's oldest tracked object.
     pub oldest: Epoch,
+    /// When the oldest object of that stack was allocated.
+    pub at: Tick,
+    /// That object's size.
+    pub size: Bytes,
 }
 
 impl<W> Default for Handles<W> {
@@ -135,8 +143,16 @@ impl<W> Handles<W> {
             .iter()
             .filter(|(trace, _)| trace.0 != 0)
             .max_by_key(|(_, bytes)| **bytes);
+        let trace = known.map_or(TraceId(0), |(trace, _)| *trace);
+        let shown = self
+            .iter()
+            .map(|(_, tracked)| tracked)
+            .filter(|tracked| tracked.class == class && tracked.trace == trace && wanted(tracked))
+            .min_by_key(|tracked| tracked.at)?;
         Some(Origin {
-            trace: known.map_or(TraceId(0), |(trace, _)| *trace),
+            trace,
+            at: shown.at,
+            size: shown.size,
             thread: threads
                 .iter()
                 .max_by_key(|(_, bytes)| **bytes)
@@ -158,6 +174,8 @@ mod tests {
             trace: TraceId(trace),
             weight: Bytes(weight),
             epoch: Epoch(epoch),
+            at: Tick(epoch * 1_000),
+            size: Bytes(24),
         }
     }
 
@@ -195,7 +213,10 @@ mod tests {
             Origin {
                 trace: TraceId(6),
                 thread: ThreadId(2),
-                oldest: Epoch(2)
+                oldest: Epoch(2),
+                // The object whose stack is shown, not the oldest of the class.
+                at: Tick(4_000),
+                size: Bytes(24),
             }
         );
         assert_eq!(handles.origin(ClassId(99), Epoch(10)), None);

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words of a record.
-pub const WORDS: usize = 6;
+pub const WORDS: usize = 7;
 
 /// One slot: its sequence number says whose turn it is (bounded queue after D. Vyukov).
 #[derive(Debug)]
@@ -117,10 +117,13 @@ mod tests {
     fn records_come_out_whole_and_in_order() {
         let queue = Queue::new(4);
         for n in 0..4 {
-            assert!(queue.push([n, n + 1, n + 2, n + 3, n + 4, n + 5]));
+            assert!(queue.push([n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6]));
         }
         for n in 0..4 {
-            assert_eq!(queue.pop(), Some([n, n + 1, n + 2, n + 3, n + 4, n + 5]));
+            assert_eq!(
+                queue.pop(),
+                Some([n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6])
+            );
         }
         assert_eq!(queue.pop(), None);
     }
@@ -151,7 +154,7 @@ mod tests {
                     let queue = &queue;
                     scope.spawn(move || {
                         (0..EACH)
-                            .filter(|n| queue.push([producer, *n, producer ^ n, 0, 0, 0]))
+                            .filter(|n| queue.push([producer, *n, producer ^ n, 0, 0, 0, 0]))
                             .count() as u64
                     })
                 })

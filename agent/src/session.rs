@@ -37,8 +37,13 @@ pub fn record_refusal(options: &Options, errors: &[String]) {
     let Some(template) = &options.file else {
         return;
     };
-    let Ok(mut file) = FileOutput::open(Path::new(&own_path(template)), crate::agent::origin())
-    else {
+    let path = own_path(template);
+    let opened = FileOutput::open(
+        Path::new(&path),
+        crate::agent::origin(),
+        options.max_size_bytes,
+    );
+    let Ok(mut file) = opened else {
         return;
     };
     let status = AgentStatus {
@@ -69,6 +74,7 @@ impl Session {
             Some(template) => Some(FileOutput::open(
                 Path::new(&own_path(template)),
                 crate::agent::origin(),
+                options.max_size_bytes,
             )?),
         };
         Ok(Self { options, file })

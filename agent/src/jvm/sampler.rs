@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use chain_core::admission::{Carry, Lottery};
-use chain_core::{Bytes, ClassId, Epoch, ThreadId, TraceId};
+use chain_core::{Bytes, ClassId, Epoch, ThreadId, Tick, TraceId};
 
 use super::env::{Event, Jni, Jvmti, Obj, Weak};
 use super::{epoch, resolve};
@@ -57,6 +57,8 @@ pub struct QueuedSample {
     pub weight: Bytes,
     /// Epoch when it was allocated.
     pub epoch: Epoch,
+    /// When it was allocated.
+    pub at: Tick,
 }
 
 impl QueuedSample {
@@ -69,11 +71,12 @@ impl QueuedSample {
             self.object.0,
             self.weight.0,
             self.epoch.0,
+            self.at.0,
         ]
     }
 
     fn from_words(words: [u64; WORDS]) -> Option<Self> {
-        let [weak, ids, thread, object, weight, epoch] = words;
+        let [weak, ids, thread, object, weight, epoch, at] = words;
         // SAFETY: the words come from `into_words` by way of the queue, which gives each record out once.
         let weak = unsafe { Weak::from_bits(weak) }?;
         Some(Self {
@@ -84,6 +87,7 @@ impl QueuedSample {
             object: Bytes(object),
             weight: Bytes(weight),
             epoch: Epoch(epoch),
+            at: Tick(at),
         })
     }
 }
@@ -215,6 +219,7 @@ fn queue_sample(
             object,
             weight,
             epoch,
+            at: agent.now(),
         }
         .into_words();
         if agent.queue.push(words) {
@@ -314,6 +319,7 @@ mod tests {
             object: Bytes(4),
             weight: Bytes(5),
             epoch: Epoch(6),
+            at: Tick(7),
         };
         assert_eq!(
             QueuedSample::from_words(sample(weak()).into_words()),

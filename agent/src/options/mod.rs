@@ -81,6 +81,8 @@ pub struct Options {
     pub file: Option<String>,
     /// Stop the own recording after this; `None`: never.
     pub duration: Option<Duration>,
+    /// Most bytes of the own recording: its oldest chunks go first; `None`: no limit.
+    pub max_size_bytes: Option<u64>,
     /// What arms the signal.
     pub track: Track,
     /// Whether reference chains are searched for.
@@ -132,6 +134,7 @@ impl Default for Options {
         Self {
             file: None,
             duration: None,
+            max_size_bytes: Some(1 << 30),
             track: Track::Generations,
             chains: true,
             interval_bytes: 524_287,
@@ -211,10 +214,11 @@ impl fmt::Display for OptionError {
 
 impl std::error::Error for OptionError {}
 
-/// Names of all options, in the order of the specification's table.
-pub const NAMES: [&str; 24] = [
+/// Names of all options, in the order of the specification's table; `maxsize` is ours.
+pub const NAMES: [&str; 25] = [
     "file",
     "duration",
+    "maxsize",
     "track",
     "chains",
     "interval",
@@ -340,6 +344,13 @@ fn set(o: &mut Options, name: &str, v: &str) -> Result<(), &'static str> {
         "duration" => {
             let given = time(v).filter(|d| *d >= Duration::from_secs(1));
             o.duration = Some(given.ok_or("a time of at least 1s (units ms, s, m, h)")?);
+        }
+        "maxsize" if v == "0" => o.max_size_bytes = None,
+        "maxsize" => {
+            o.max_size_bytes = Some(
+                size(v, K * K, u64::MAX)
+                    .ok_or("0 for no limit, or a size of at least 1m (units k, m, g)")?,
+            );
         }
         "track" => {
             let known = [

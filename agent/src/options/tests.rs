@@ -21,13 +21,14 @@ fn no_text_means_every_default() {
 #[test]
 fn every_option_of_the_table_is_taken() {
     let o = options(
-        "file=/tmp/a-%p.jfr,duration=5m,track=liveheap,chains=off,interval=64k,live-ratio=0.5,depth=10,\
+        "file=/tmp/a-%p.jfr,duration=5m,maxsize=64m,track=liveheap,chains=off,interval=64k,live-ratio=0.5,depth=10,\
          walk=safepoint,visited=tags,memcap=32m,framecap=100,hops=50,budget=2000,firstpassbudget=0,ttl=0,\
          pausetarget=20ms,painbudget=2.5,stopcap=1s,cpucap=25,log=debug,strict=on,cmd=status,reply=/tmp/r",
     );
     let expected = Options {
         file: Some("/tmp/a-%p.jfr".into()),
         duration: Some(Duration::from_secs(300)),
+        max_size_bytes: Some(64 << 20),
         track: Track::LiveHeap,
         chains: false,
         interval_bytes: 65_536,
@@ -66,6 +67,7 @@ fn auto_means_tuned_to_the_machine() {
 fn the_ends_of_each_range_are_inside_and_what_lies_beyond_is_refused() {
     for (good, bad) in [
         ("duration=1s", "duration=999ms"),
+        ("maxsize=1m", "maxsize=1023k"),
         ("interval=1k", "interval=1023"),
         ("interval=1g", "interval=1025m"),
         ("live-ratio=0.01", "live-ratio=0.009"),

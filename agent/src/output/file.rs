@@ -15,6 +15,9 @@ use crate::record::{CommittedChain, Emission, Item};
 const REPEATED_MAX: usize = 128;
 const REPEATED_FOR: i64 = 150 * TICKS_PER_SECOND;
 
+/// Chunks that a file of limited size has at least.
+const CHUNKS_MIN: u64 = 4;
+
 /// Ticks are ns since the file was opened's origin.
 const TICKS_PER_SECOND: i64 = 1_000_000_000;
 
@@ -41,11 +44,12 @@ impl fmt::Debug for FileOutput {
 }
 
 impl FileOutput {
-    /// Opens the file; `origin` is tick 0, the same instant as the engine's.
+    /// Opens the file; `origin` is tick 0, the same instant as the engine's. Beyond `max_size` bytes the oldest
+    /// chunks go.
     ///
     /// # Errors
     /// One sentence with path and cause.
-    pub fn open(path: &Path, origin: Instant) -> Result<Self, String> {
+    pub fn open(path: &Path, origin: Instant, max_size: Option<u64>) -> Result<Self, String> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -55,7 +59,16 @@ impl FileOutput {
             ticks: 0,
             ticks_per_second: TICKS_PER_SECOND,
         };
-        let recording = Recording::open(path, clock, ticks_now(origin), Options::default())
+        let defaults = Options::default();
+        let options = Options {
+            // A small file still has a few chunks, so that not all of it goes at once.
+            chunk_size: max_size.map_or(defaults.chunk_size, |most| {
+                defaults.chunk_size.min(most / CHUNKS_MIN)
+            }),
+            max_size,
+            ..defaults
+        };
+        let recording = Recording::open(path, clock, ticks_now(origin), options)
             .map_err(|error| format!("option file={}: {error}", path.display()))?;
         Ok(Self {
             recording,
@@ -80,9 +93,14 @@ impl FileOutput {
         for hop in &chain.hops {
             self.recording.emit(ticks, hop);
         }
+        let heap_used = chain.heap_used.map_or(0, |bytes| bytes.0);
         let sample = ChainSample {
             thread: chain.thread.clone(),
             stack: chain.stack.clone(),
+            // Tick 0 stands for unknown.
+            allocation_ticks: chain.sampled.map_or(0, |(at, _)| ticks_of(at).max(1)),
+            object_size: chain.sampled.map_or(0, |(_, size)| size.0),
+            heap_used,
             ..ChainSample::default()
         };
         self.known
@@ -97,7 +115,8 @@ impl FileOutput {
         };
         self.known.insert(chain.event.chain, known);
         // The JDK's views take the samples of the last instant alone, as the JVM writes them: all in one batch.
-        for known in self.known.values() {
+        for known in self.known.values_mut() {
+            known.sample.heap_used = heap_used;
             self.recording.emit_chain(ticks, &known.path, &known.sample);
         }
     }
@@ -151,4 +170,73 @@ fn ticks_of(at: Tick) -> i64 {
     i64::try_from(at.0)
         .unwrap_or(i64::MAX)
         .saturating_mul(1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use chain_core::Bytes;
+    use jfr_format::schema::events::CoreInput;
+
+    use super::*;
+
+    #[test]
+    fn a_limited_file_keeps_its_newest_chunks_and_says_once_that_old_ones_went() {
+        const MOST: u64 = 1 << 20;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("limited.jfr");
+        let mut output = FileOutput::open(&path, Instant::now(), Some(MOST)).unwrap();
+        let mut notices = Vec::new();
+        for number in 0..400_u64 {
+            let event = CoreInput {
+                sequence: i64::try_from(number).unwrap(),
+                text: format!("number-{number}-{}", "x".repeat(8_000)),
+                ..CoreInput::default()
+            };
+            output.emit(&Emission {
+                at: Tick(number),
+                what: Item::Event(Box::new(event.into())),
+            });
+            output.flush();
+            notices.extend(output.take_notices());
+        }
+        output.close().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(bytes.len() as u64 <= MOST, "{}", bytes.len());
+        let holds = |text: &str| {
+            let mut windows = bytes.windows(text.len());
+            windows.any(|window| window == text.as_bytes())
+        };
+        assert!(holds("number-399-") && !holds("number-0-"));
+        assert_eq!(notices.len(), 1, "{notices:?}");
+    }
+
+    #[test]
+    fn a_sample_says_when_its_object_was_allocated_and_what_the_heap_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut output =
+            FileOutput::open(&dir.path().join("sample.jfr"), Instant::now(), None).unwrap();
+        let chain = CommittedChain {
+            event: jfr_format::schema::events::ReferenceChain::default(),
+            hops: Vec::new(),
+            path: ChainPath::default(),
+            thread: None,
+            stack: None,
+            sampled: Some((Tick(2), Bytes(40))),
+            heap_used: Some(Bytes(1 << 20)),
+        };
+        output.emit(&Emission {
+            at: Tick(10),
+            what: Item::Chain(Box::new(chain)),
+        });
+        let known = output.known.values().next().unwrap();
+        let sample = &known.sample;
+        assert_eq!(
+            (
+                sample.allocation_ticks,
+                sample.object_size,
+                sample.heap_used
+            ),
+            (2_000_000, 40, 1 << 20)
+        );
+    }
 }

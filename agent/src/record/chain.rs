@@ -8,6 +8,7 @@ use chain_core::chain::{
 };
 use chain_core::record::ChainCommitted;
 use chain_core::signature;
+use chain_core::{Bytes as CoreBytes, Tick};
 use jfr_format::entity::{ClassInfo, StackInfo, ThreadInfo};
 use jfr_format::path::{ChainPath, Edge, Link, Root, RootKind, binary_class};
 use jfr_format::schema::events::{Hop, ReferenceChain};
@@ -29,6 +30,10 @@ pub struct CommittedChain {
     pub thread: Option<Arc<ThreadInfo>>,
     /// The allocation stack.
     pub stack: Option<Arc<StackInfo>>,
+    /// The sampled object that stack and thread are of: when it was allocated, and its size.
+    pub sampled: Option<(Tick, CoreBytes)>,
+    /// Heap in use after the last collection.
+    pub heap_used: Option<CoreBytes>,
 }
 
 /// Numbers of chains: the same chain keeps its number.
@@ -109,6 +114,8 @@ impl Mapper<'_> {
             path,
             thread,
             stack,
+            sampled: origin.map(|origin| (origin.at, origin.size)),
+            heap_used: lookup.used_after_gc(),
         }
     }
 }

@@ -32,6 +32,17 @@ pub struct Emission {
     pub what: Item,
 }
 
+impl Emission {
+    /// The path of a chain that is recorded for the first time.
+    #[must_use]
+    pub fn new_chain(&self) -> Option<&str> {
+        match &self.what {
+            Item::Chain(chain) if !chain.event.repeated => Some(&chain.event.path),
+            _ => None,
+        }
+    }
+}
+
 /// An event, or a chain with all that belongs to it.
 #[derive(Debug)]
 pub enum Item {
@@ -49,6 +60,8 @@ pub trait Lookup {
     fn epoch(&self) -> Epoch;
     /// The container's memory at the last reading.
     fn container(&self) -> Option<ContainerReading>;
+    /// Heap in use after the last collection.
+    fn used_after_gc(&self) -> Option<CoreBytes>;
     /// Wall clock of an instant, ms since the epoch.
     fn epoch_millis(&self, at: Tick) -> i64;
 }

@@ -101,7 +101,13 @@ fn serve(shared: &Shared, flight: &mut dyn Flight) {
             }
             let Some(emission) = next else { break };
             match flight.commit(&emission) {
-                Ok(events) => shared.committed(events),
+                Ok(events) => {
+                    shared.committed(events);
+                    // Said once a recording has it.
+                    if let Some(path) = emission.new_chain().filter(|_| events > 0) {
+                        crate::info!("chain found: {path}");
+                    }
+                }
                 Err(why) => {
                     shared.lost();
                     crate::debug!("commit: {why}");

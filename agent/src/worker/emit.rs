@@ -46,6 +46,7 @@ impl Worker {
                 handles: &self.handles,
                 epoch: self.epoch,
                 container: self.container,
+                used_after_gc: self.used_after_gc,
                 started_epoch_millis: self.started_epoch_millis,
             };
             self.mapper.map(stamped, &view, &mut self.emissions);
@@ -99,23 +100,24 @@ impl Worker {
         }
     }
 
-    /// Hands the collected events to the output.
+    /// Hands the collected events to the output. A chain is in the file before anybody hears of it.
     pub(super) fn put_out(&mut self, flush: bool) {
         let emissions = std::mem::take(&mut self.emissions);
-        for emission in emissions {
-            if let Item::Chain(chain) = &emission.what
-                && !chain.event.repeated
-            {
-                crate::info!("chain found: {}", chain.event.path);
-            }
-            if let Some(file) = &mut self.session.file {
-                file.emit(&emission);
-            } else {
+        let Some(file) = &mut self.session.file else {
+            for emission in emissions {
                 self.offer(emission);
             }
+            return;
+        };
+        for emission in &emissions {
+            file.emit(emission);
         }
-        if flush && let Some(file) = &mut self.session.file {
+        let found: Vec<&str> = emissions.iter().filter_map(Emission::new_chain).collect();
+        if flush || !found.is_empty() {
             file.flush();
+        }
+        for path in found {
+            crate::info!("chain found: {path}");
         }
     }
 

@@ -18,7 +18,9 @@ use chain_core::collector;
 use chain_core::input::{ContainerReading, Refusal, Sample};
 use chain_core::record::{CandidateState, LeakCandidate, Record, Stamped};
 use chain_core::walk::ChainAlive;
-use chain_core::{Action, ClassId, Engine, Epoch, HeapWalk, Input, SampleId, ThreadId, Tick};
+use chain_core::{
+    Action, Bytes, ClassId, Engine, Epoch, HeapWalk, Input, SampleId, ThreadId, Tick,
+};
 
 use crate::agent::Agent;
 use crate::container::Cgroup;
@@ -106,6 +108,7 @@ struct View<'a> {
     handles: &'a Handles<Weak>,
     epoch: Epoch,
     container: Option<ContainerReading>,
+    used_after_gc: Option<Bytes>,
     started_epoch_millis: i64,
 }
 
@@ -120,6 +123,10 @@ impl Lookup for View<'_> {
 
     fn container(&self) -> Option<ContainerReading> {
         self.container
+    }
+
+    fn used_after_gc(&self) -> Option<Bytes> {
+        self.used_after_gc
     }
 
     fn epoch_millis(&self, at: Tick) -> i64 {
@@ -147,6 +154,7 @@ struct Worker {
     gc: GcReader,
     cgroup: Option<Cgroup>,
     container: Option<ContainerReading>,
+    used_after_gc: Option<Bytes>,
     walk: Box<dyn HeapWalk>,
     mapper: Mapper<'static>,
     counters: Counters,
@@ -197,6 +205,7 @@ impl Worker {
             gc,
             cgroup: Cgroup::own(),
             container: None,
+            used_after_gc: None,
             walk,
             mapper,
             counters: Counters::default(),
@@ -216,7 +225,7 @@ impl Worker {
     }
 
     fn now(&self) -> Tick {
-        Tick(u64::try_from(self.agent.origin.elapsed().as_millis()).unwrap_or(u64::MAX))
+        self.agent.now()
     }
 
     fn work(mut self, jni: &Jni<'_>) {
@@ -314,6 +323,7 @@ impl Worker {
     fn read_gc(&mut self, jni: &Jni<'_>) {
         let (reading, callbacks) = self.gc.read(jni);
         self.epoch = reading.epoch;
+        self.used_after_gc = reading.used_after_gc;
         let per_epoch = if self.gc.has_beans() {
             gc::callbacks_per_cycle(self.gc.collector())
         } else {

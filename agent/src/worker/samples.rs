@@ -58,6 +58,8 @@ impl Worker {
                 trace: sample.trace,
                 weight: sample.weight,
                 epoch: sample.epoch,
+                at: sample.at,
+                size: sample.object,
             };
             match self.handles.insert(tracked) {
                 Ok(id) => {

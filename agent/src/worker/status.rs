@@ -124,6 +124,12 @@ fn describe(o: &Options) -> String {
         o.duration
             .map(|duration| format!("{}ms", duration.as_millis())),
     );
+    add(
+        "maxsize",
+        o.file
+            .as_ref()
+            .map(|_| o.max_size_bytes.unwrap_or(0).to_string()),
+    );
     add("file", o.file.clone());
     text
 }
