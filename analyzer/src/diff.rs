@@ -66,14 +66,18 @@ impl Diff<'_> {
     }
 }
 
-/// Compares two reports by the ids of their chains. Noise is compared like everything else.
+/// Compares two reports leak by leak: a leak is found by its id, an id of another chain of it, or its growing
+/// container. Noise is compared like everything else.
 pub fn diff<'r>(old: &'r Report, new: &'r Report) -> Diff<'r> {
-    let find = |report: &'r Report, id: &str| report.chains.iter().find(|c| c.id == id);
+    let find = |report: &'r Report, chain: &Chain| {
+        let by_id = report.chains.iter().find(|c| c.id == chain.id);
+        by_id.or_else(|| report.chains.iter().find(|c| c.is_finding(chain)))
+    };
     let mut chains: Vec<Entry<'r>> = new
         .chains
         .iter()
         .map(|chain| {
-            let before = find(old, &chain.id);
+            let before = find(old, chain);
             Entry {
                 change: match before {
                     None => Change::New,
@@ -89,7 +93,7 @@ pub fn diff<'r>(old: &'r Report, new: &'r Report) -> Diff<'r> {
     chains.extend(
         old.chains
             .iter()
-            .filter(|chain| find(new, &chain.id).is_none())
+            .filter(|chain| find(new, chain).is_none())
             .map(|chain| Entry {
                 change: Change::Gone,
                 id: &chain.id,

@@ -23,12 +23,34 @@ fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures/recordings")
 }
 
-const ALL: [&str; 4] = [
+const ALL: [&str; 6] = [
     "orders-leak.jfr",
     "orders-healthy.jfr",
     "jdk-paths.jfr",
     "jdk-no-paths.jfr",
+    "two-leaks.jfr",
+    "walk-queue.jfr",
 ];
+
+/// Two recordings of one JVM, one after the other.
+const PARTS: [&str; 2] = ["orders-part-1.jfr", "orders-part-2.jfr"];
+/// One leak in JVMs of two releases with two collectors.
+const SAME_LEAK: [&str; 2] = ["orders-leak.jfr", "orders-leak-25.jfr"];
+
+fn json(args: &[&str]) -> serde_json::Value {
+    let (code, out, err) = run(&[&["report", "--format", "json"], args].concat());
+    assert!(matches!(code, 0 | 3), "{err}");
+    serde_json::from_str(&out).unwrap()
+}
+
+/// Ids of the chains that are no noise, in the report's order.
+fn ids(report: &serde_json::Value) -> Vec<&str> {
+    let chains = report["chains"].as_array().unwrap().iter();
+    chains
+        .filter(|c| c["noise"].is_null())
+        .map(|c| c["id"].as_str().unwrap())
+        .collect()
+}
 
 #[test]
 fn the_text_report_of_every_recording() {
@@ -44,6 +66,195 @@ fn the_markdown_report_of_every_recording() {
         let (_, out, _) = run(&["report", "--format", "markdown", name]);
         insta::assert_snapshot!(format!("markdown_{name}"), out);
     }
+}
+
+#[test]
+fn the_html_report_of_every_recording() {
+    for name in ALL {
+        let (_, out, _) = run(&["report", "--format", "html", name]);
+        // The style sheet is a file of its own, and the curves are long.
+        let (head, rest) = out.split_once("<style>").unwrap();
+        let (_, body) = rest.split_once("</style>").unwrap();
+        let mut page = head.to_owned();
+        for line in body.lines() {
+            match line.find(" points=\"") {
+                Some(at) => page.push_str(&line[..at]),
+                None => page.push_str(line),
+            }
+            page.push('\n');
+        }
+        let page = page.replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        insta::assert_snapshot!(format!("html_{name}"), page);
+    }
+}
+
+#[test]
+fn what_a_ci_system_reads_of_a_leak() {
+    let dir = tempfile::tempdir().unwrap();
+    let [junit, sarif] = ["junit.xml", "leaks.sarif"].map(|name| dir.path().join(name));
+    let (code, out, _) = run(&[
+        "check",
+        "--github",
+        "--junit",
+        junit.to_str().unwrap(),
+        "--sarif",
+        sarif.to_str().unwrap(),
+        "--source-root",
+        "../java",
+        "two-leaks.jfr",
+    ]);
+    assert_eq!(code, 1);
+    insta::assert_snapshot!("check_text_and_github", out);
+    let junit = std::fs::read_to_string(junit).unwrap();
+    insta::assert_snapshot!("check_junit", junit);
+    let sarif = std::fs::read_to_string(sarif).unwrap();
+    let sarif = sarif.replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    insta::assert_snapshot!("check_sarif", sarif);
+}
+
+#[test]
+fn a_diff_of_a_fixed_leak_in_every_format() {
+    for format in ["text", "markdown", "json"] {
+        let (code, out, _) = run(&[
+            "diff",
+            "--format",
+            format,
+            "two-leaks.jfr",
+            "orders-healthy.jfr",
+        ]);
+        assert_eq!(code, 0, "a fixed leak gives a clean diff");
+        insta::assert_snapshot!(format!("diff_{format}"), out);
+    }
+}
+
+#[test]
+fn two_leaks_of_one_program_are_two_findings_ranked_by_bytes() {
+    let report = json(&["two-leaks.jfr"]);
+    let chains = report["chains"].as_array().unwrap();
+    let found: Vec<(&str, &str)> = chains
+        .iter()
+        .filter(|c| c["noise"].is_null())
+        .map(|c| {
+            (
+                c["leaf"].as_str().unwrap(),
+                c["root"]["field"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("leaks.TwoLeaks$Invoice", "BY_NUMBER"),
+            ("leaks.TwoLeaks$LoginListener", "LISTENERS"),
+        ]
+    );
+    let bytes = |at: usize| chains[at]["retained_sampled_bytes"].as_u64().unwrap();
+    assert!(bytes(0) > bytes(1));
+    // Each has its own thread and method, though byte[] grows in both.
+    assert_eq!(chains[0]["allocating_thread"], "invoice-writer");
+    assert_eq!(chains[1]["allocating_thread"], "logins");
+}
+
+#[test]
+fn two_recordings_of_one_jvm_are_one_jvm_with_its_newest_figures() {
+    let [first, second] = PARTS.map(|name| json(&[name]));
+    let both = json(&PARTS);
+    assert_eq!(both["jvms"].as_array().unwrap().len(), 1);
+    let leak = |report: &serde_json::Value| report["chains"][0].clone();
+    assert_eq!(leak(&both)["id"], "d27875f1");
+    assert_eq!(ids(&both), ids(&second));
+    assert_eq!(leak(&both)["seen_in"], serde_json::json!([0, 1]));
+    // The newest figures, not their sum.
+    let at = |report: &serde_json::Value, key: &str| leak(report)[key].as_u64().unwrap();
+    assert_eq!(at(&both, "instances"), at(&second, "instances"));
+    let (one, two) = (
+        at(&first, "retained_sampled_bytes"),
+        at(&second, "retained_sampled_bytes"),
+    );
+    assert!(at(&both, "retained_sampled_bytes") < one + two);
+    assert_eq!(
+        at(&both, "sightings"),
+        at(&first, "sightings") + at(&second, "sightings")
+    );
+    // Passes of both parts add up; refusals are counted by the process, so the later number holds.
+    let cost = |report: &serde_json::Value, key: &str| report["cost"][key].as_u64().unwrap();
+    assert_eq!(
+        cost(&both, "passes"),
+        cost(&first, "passes") + cost(&second, "passes")
+    );
+    assert_eq!(
+        cost(&both, "worst_pass_ns"),
+        cost(&first, "worst_pass_ns").max(cost(&second, "worst_pass_ns"))
+    );
+    let refused = |report: &serde_json::Value| report["cost"]["refusals"]["no-candidate"].as_u64();
+    assert_eq!(refused(&both), refused(&first).max(refused(&second)));
+    // The order of files says nothing.
+    let turned = json(&[PARTS[1], PARTS[0]]);
+    assert_eq!(at(&turned, "instances"), at(&second, "instances"));
+}
+
+#[test]
+fn one_leak_in_two_jvms_is_one_finding_with_the_sum_of_both() {
+    let [one, two] = SAME_LEAK.map(|name| json(&[name]));
+    let both = json(&SAME_LEAK);
+    assert_eq!(both["jvms"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        ids(&both),
+        ["d27875f1"],
+        "one signature on two JDKs and two collectors"
+    );
+    let at = |report: &serde_json::Value, key: &str| report["chains"][0][key].as_f64().unwrap();
+    for key in [
+        "instances",
+        "retained_sampled_bytes",
+        "growth_bytes_per_hour",
+    ] {
+        let sum = at(&one, key) + at(&two, key);
+        assert!((at(&both, key) - sum).abs() <= sum * 1e-6 + 2.0, "{key}");
+    }
+    let cost = |report: &serde_json::Value, key: &str| report["cost"][key].as_u64().unwrap();
+    for key in ["passes", "manual_walk_ns", "heap_walk_call_ns"] {
+        assert_eq!(cost(&both, key), cost(&one, key) + cost(&two, key), "{key}");
+    }
+    let refused =
+        |report: &serde_json::Value| report["cost"]["refusals"]["no-candidate"].as_u64().unwrap();
+    assert_eq!(refused(&both), refused(&one) + refused(&two));
+}
+
+#[test]
+fn leaks_of_different_jvms_stay_apart_and_every_format_says_where_each_is() {
+    let files = ["orders-leak.jfr", "two-leaks.jfr"];
+    let alone: Vec<String> = files
+        .iter()
+        .flat_map(|name| {
+            let report = json(&[name]);
+            ids(&report)
+                .into_iter()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let both = json(&files);
+    let mut merged: Vec<String> = ids(&both).into_iter().map(str::to_owned).collect();
+    let bytes = |at: usize| both["chains"][at]["retained_sampled_bytes"].as_u64();
+    assert!(
+        bytes(0) >= bytes(1) && bytes(1) >= bytes(2),
+        "ranked by bytes"
+    );
+    merged.sort();
+    let mut alone = alone;
+    alone.sort();
+    assert_eq!(merged, alone);
+    for format in ["text", "markdown", "html"] {
+        let (_, out, _) = run(&["report", "--format", format, files[0], files[1]]);
+        assert!(
+            out.contains("in 1 of 2 recordings, 1 of 2 JVMs"),
+            "{format}: {out}"
+        );
+    }
+    let (_, out, _) = run(&["report", SAME_LEAK[0], SAME_LEAK[1]]);
+    assert!(out.contains("in 2 of 2 recordings, 2 of 2 JVMs"), "{out}");
+    assert_eq!(both["chains"][0]["seen_in"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -137,7 +348,7 @@ fn a_baseline_lets_the_known_leak_pass_and_nothing_else() {
 
 #[test]
 fn the_jvms_samples_and_the_agent_name_the_same_holder() {
-    let ids = |name: &str| -> Vec<(String, String)> {
+    let holders = |name: &str| -> Vec<(String, String)> {
         let (_, out, _) = run(&["report", "--format", "json", name]);
         let value: serde_json::Value = serde_json::from_str(&out).unwrap();
         let chains = value["chains"].as_array().unwrap().iter();
@@ -152,8 +363,8 @@ fn the_jvms_samples_and_the_agent_name_the_same_holder() {
         "\"orders.OrderCache\"".to_owned(),
         "\"BY_CUSTOMER\"".to_owned(),
     );
-    assert!(ids("orders-leak.jfr").contains(&holder));
-    assert!(ids("jdk-paths.jfr").contains(&holder));
+    assert!(holders("orders-leak.jfr").contains(&holder));
+    assert!(holders("jdk-paths.jfr").contains(&holder));
 }
 
 #[test]
@@ -215,13 +426,77 @@ fn a_closed_pipe_is_no_error() {
     );
 }
 
+fn page(name: &str) -> String {
+    std::fs::read_to_string(fixtures().join("../..").join(name)).unwrap()
+}
+
 #[test]
 fn the_documentation_shows_the_report_as_it_is() {
-    let page = fixtures().join("../../docs/reading-a-report.md");
-    let page = std::fs::read_to_string(page).unwrap();
     let (_, out, _) = run(&["report", "orders-leak.jfr"]);
     assert!(
-        page.contains(out.trim_end()),
+        page("docs/reading-a-report.md").contains(out.trim_end()),
         "docs/reading-a-report.md is stale"
     );
+    let top = out.split("\nWatched, not growing").next().unwrap();
+    assert!(
+        page("README.md").contains(top.trim_end()),
+        "README.md is stale"
+    );
+}
+
+/// The walk-through: a recording, and what a person has to find in its text: class, holder, method.
+const WALK: [(&str, &str, &str, &str); 5] = [
+    (
+        "orders-leak.jfr",
+        "orders.Order",
+        "orders.OrderCache.BY_CUSTOMER",
+        "OrderHandler.priced",
+    ),
+    (
+        "walk-listener.jfr",
+        "shapes.S02AnonymousListener$Outer",
+        "S02AnonymousListener$Bus .listeners",
+        "S02AnonymousListener.lambda$main$0",
+    ),
+    (
+        "walk-thread-local.jfr",
+        "shapes.S04ThreadLocal$Value",
+        "thread-local of thread \"request-worker\"",
+        "S04ThreadLocal.lambda$main$0",
+    ),
+    (
+        "walk-queue.jfr",
+        "shapes.S13ExecutorQueue$Task",
+        "ThreadPoolExecutor .workQueue",
+        "S13ExecutorQueue.lambda$main$2",
+    ),
+    (
+        "walk-cancelled.jfr",
+        "ScheduledThreadPoolExecutor$ScheduledFutureTask",
+        "ScheduledThreadPoolExecutor .workQueue",
+        "S12CancelledTasks.lambda$main$2",
+    ),
+];
+
+#[test]
+fn class_field_and_method_of_five_leaks_are_in_the_text_and_the_walk_through_shows_it() {
+    let walk = page("docs/walk-through.md");
+    for (name, class, holder, method) in WALK {
+        let (code, out, _) = run(&["report", name]);
+        assert_eq!(code, 0);
+        assert!(out.starts_with("LEAK: "), "{out}");
+        let start = out.find("\n1. ").unwrap() + 1;
+        let finding = out[start..].split("\n\n").next().unwrap();
+        for part in [class, holder, method] {
+            assert!(
+                finding.contains(part),
+                "{name}: {part} is not in\n{finding}"
+            );
+        }
+        let shown = format!("```text\n{}\n```", finding.trim_end());
+        assert!(
+            walk.contains(&shown),
+            "docs/walk-through.md is stale, {name}:\n{shown}"
+        );
+    }
 }

@@ -1,4 +1,6 @@
-//! `cargo xtask fixtures`: compiled Java fixtures and their manifest.
+//! `cargo xtask fixtures`: compiled Java fixtures, recordings of them, and their manifest.
+
+mod record;
 
 use anyhow::{Context as _, ensure};
 use jfr_chains_tests::{java_fixtures, workspace};
@@ -17,10 +19,17 @@ pub struct Options {
     /// Rewrites the manifest instead of checking it.
     #[arg(long)]
     bless: bool,
+    /// Makes this recording of `fixtures/recordings` again, then stops; may be repeated. Takes as long as the
+    /// program runs: about a minute each.
+    #[arg(long, value_name = "FILE")]
+    record: Vec<String>,
 }
 
 /// Compiles the fixtures, then checks `fixtures/MANIFEST` or writes it.
 pub fn run(options: &Options) -> anyhow::Result<()> {
+    if !options.record.is_empty() {
+        return record::record(&options.record);
+    }
     let compiled = java_fixtures()?;
     eprintln!("classes: {}", compiled.classes().display());
     if let Some(classes) = compiled.classes21() {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use crate::model::Chain;
+use crate::model::{Chain, identity};
 use crate::report::words;
 
 /// The file's schema and version.
@@ -87,6 +87,20 @@ struct FileEntry {
     expires: String,
 }
 
+impl Entry {
+    /// Whether the entry of this id accepts `chain`: it has the id, it is a leak of which the id was
+    /// another chain, or the accepted path leads through its growing container.
+    pub fn accepts(&self, id: &str, chain: &Chain) -> bool {
+        chain.has_id(id)
+            || chain.container_hop.is_some() && {
+                let leak = identity::identity_text(chain);
+                self.signature
+                    .strip_prefix(&leak)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(" -> "))
+            }
+    }
+}
+
 impl Baseline {
     /// Reads a baseline file.
     pub fn parse(text: &str) -> Result<Self, BaselineError> {
@@ -124,17 +138,28 @@ impl Baseline {
         Ok(Self { entries })
     }
 
+    /// The entry that accepts `chain`: the one of its id, else one of the same leak.
+    pub fn entry(&self, chain: &Chain) -> Option<&Entry> {
+        let by_id = self.entries.get(&chain.id);
+        by_id.or_else(|| {
+            let mut entries = self.entries.iter();
+            entries.find_map(|(id, entry)| entry.accepts(id, chain).then_some(entry))
+        })
+    }
+
     /// Accepts `chain`; an entry that is there keeps its reason, owner and end.
     pub fn accept(&mut self, chain: &Chain, reason: &str, owner: &str, expires: Option<Date>) {
-        let entry = self
+        let known = self
             .entries
-            .entry(chain.id.clone())
-            .or_insert_with(|| Entry {
-                reason: reason.to_owned(),
-                owner: owner.to_owned(),
-                expires,
-                ..Entry::default()
-            });
+            .iter()
+            .find(|(id, entry)| entry.accepts(id, chain));
+        let id = known.map_or_else(|| chain.id.clone(), |(id, _)| id.clone());
+        let entry = self.entries.entry(id).or_insert_with(|| Entry {
+            reason: reason.to_owned(),
+            owner: owner.to_owned(),
+            expires,
+            ..Entry::default()
+        });
         entry.signature.clone_from(&chain.signature);
         entry.leaf = words::held_by(chain);
     }

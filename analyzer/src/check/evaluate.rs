@@ -36,7 +36,7 @@ fn standing(
     today: Date,
 ) -> Finding {
     let held = words::held_by(chain);
-    if let Some(entry) = baseline.entries.get(&chain.id) {
+    if let Some(entry) = baseline.entry(chain) {
         let whom = if entry.owner.is_empty() {
             String::new()
         } else {
@@ -206,7 +206,7 @@ fn stale(report: &Report, baseline: &Baseline) -> Vec<Finding> {
     baseline
         .entries
         .iter()
-        .filter(|(id, _)| report.chains.iter().all(|chain| chain.id != **id))
+        .filter(|(id, entry)| !report.chains.iter().any(|chain| entry.accepts(id, chain)))
         .map(|(id, entry)| {
             let message = format!("{} was not seen: the entry may go", entry.leaf);
             Finding {

@@ -84,6 +84,7 @@ fn unreadable(path: &Path, what: String) -> InputInfo {
         }],
         start: None,
         end: None,
+        jvm: None,
     }
 }
 
@@ -159,9 +160,12 @@ pub fn stderr() -> impl Write {
 
 /// Says on stderr what is wrong.
 pub fn complain(what: &str) {
-    let what = terminal(what);
-    // There is nobody left to tell when stderr is closed.
-    let _ = writeln!(io::stderr(), "jfr-chains: {what}");
+    for (at, line) in what.lines().enumerate() {
+        let line = terminal(line);
+        let prefix = if at == 0 { "jfr-chains: " } else { "  " };
+        // There is nobody left to tell when stderr is closed.
+        let _ = writeln!(io::stderr(), "{prefix}{line}");
+    }
 }
 
 /// Whether the reader of our output went away, which is its right.

@@ -153,6 +153,44 @@ mod tests {
         }
     }
 
+    /// The words of a shell line, with its quotes taken off.
+    fn words(line: &str) -> Vec<String> {
+        let line = line.split(" # ").next().unwrap_or(line);
+        let words = line.split_whitespace();
+        words
+            .map(|word| word.trim_matches('"').to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn every_command_line_of_the_documentation_is_one() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut seen = 0;
+        for page in [
+            "docs/ci.md",
+            "docs/reading-a-report.md",
+            "docs/gc.md",
+            "README.md",
+            "fixtures/ci/README.md",
+            "fixtures/ci/.github/workflows/leaks.yml",
+        ] {
+            let text = std::fs::read_to_string(root.join(page)).unwrap();
+            let commands = text.lines().flat_map(|line| line.split(" && "));
+            for line in commands {
+                let line = line.trim_start().trim_start_matches("- run: ");
+                let line = line.trim_start_matches("target/release/");
+                if !line.starts_with("jfr-chains ") || line.contains("...") {
+                    continue;
+                }
+                seen += 1;
+                if let Err(error) = Cli::try_parse_from(words(line)) {
+                    assert!(!error.use_stderr(), "{page}: {line}\n{error}");
+                }
+            }
+        }
+        assert!(seen > 8, "{seen} command lines found");
+    }
+
     #[test]
     fn wrong_usage_is_2_and_help_is_0() {
         let run = |args: &[&str]| super::run(args.iter().map(OsString::from));

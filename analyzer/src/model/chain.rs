@@ -352,6 +352,8 @@ pub struct Chain {
     pub confirmed: Option<bool>,
     /// Whether a stronger chain might still have replaced it.
     pub provisional: bool,
+    /// Ids of further chains of the same leak: any of them may come first in another run.
+    pub aliases: Vec<String>,
     /// Other classes that the same growing container holds.
     pub also_held: Vec<String>,
     /// How many events told this chain.
@@ -444,6 +446,7 @@ impl Chain {
             container_hop,
             confirmed: None,
             provisional: false,
+            aliases: Vec::new(),
             also_held: Vec::new(),
             sightings: 1,
             seen_in: Vec::new(),

@@ -43,6 +43,11 @@ pub fn same_leak(a: &Chain, b: &Chain) -> bool {
     signature::same_leak(&core(a), &core(b))
 }
 
+/// Text of the leak's identity: the path to the growing container.
+pub fn identity_text(chain: &Chain) -> String {
+    signature::identity_text(&to_core(&chain.root, &chain.hops, chain.container_hop))
+}
+
 fn to_core(root: &Root, hops: &[Hop], container: Option<usize>) -> core::Chain {
     let shared = |text: &Option<String>| text.as_deref().map(Arc::from);
     core::Chain {

@@ -6,9 +6,13 @@ use super::build::Facts;
 use super::chain::{earlier, sum};
 use super::verdict::{self, Evidence};
 use super::{
-    AgentStatus, Candidate, Chain, Cost, EpochNanos, InputInfo, Jvm, Nanos, Producer, Report,
-    identity, noise,
+    AgentStatus, Candidate, Chain, Cost, EpochNanos, FloorPoint, InputInfo, Jvm, Nanos, Progress,
+    Report, leaks, noise,
 };
+use crate::model::leaks::last;
+
+/// Agents that started within this are one: its recordings compute the moment from an uptime.
+const ONE_START: u64 = 50_000_000;
 
 /// Merges what the recordings say, and judges it. The order of inputs is that of the command line.
 pub fn merge(recordings: Vec<(InputInfo, Facts)>) -> Report {
@@ -23,28 +27,40 @@ pub fn merge(recordings: Vec<(InputInfo, Facts)>) -> Report {
 struct Merged {
     inputs: Vec<InputInfo>,
     jvms: Vec<Jvm>,
-    chains: Vec<(Chain, usize)>,
-    candidates: BTreeMap<String, Candidate>,
+    /// By id and JVM.
+    chains: BTreeMap<(String, usize), Chain>,
+    /// By class and JVM.
+    candidates: BTreeMap<(String, usize), Candidate>,
     rest: Facts,
-    /// Cost and status of each JVM's newest recording.
+    /// Cost of each JVM's recordings.
     costs: BTreeMap<usize, Cost>,
+    /// The newest status of each JVM's agent.
+    agents: BTreeMap<usize, AgentStatus>,
+    /// When the agent of each JVM started, for recordings that give no pid.
+    agent_starts: BTreeMap<usize, EpochNanos>,
     epochs: Option<u64>,
     old_objects_without_path: u64,
     cutoffs: Vec<String>,
 }
 
 impl Merged {
-    fn add(&mut self, position: usize, info: InputInfo, facts: Facts) {
-        let jvm = self.jvm(facts.jvm, position);
+    fn add(&mut self, position: usize, mut info: InputInfo, facts: Facts) {
+        let jvm = self.jvm(facts.jvm, facts.agent_start, position);
+        info.jvm = (jvm < self.jvms.len()).then_some(jvm);
         for mut chain in facts.chains {
             chain.seen_in = vec![position];
-            self.chain(chain, jvm);
+            match self.chains.get_mut(&(chain.id.clone(), jvm)) {
+                Some(known) => known.merge(chain, true),
+                None => {
+                    self.chains.insert((chain.id.clone(), jvm), chain);
+                }
+            }
         }
         for candidate in facts.candidates {
-            self.candidate(candidate);
+            self.candidate(candidate, jvm);
         }
         for (class, survivors) in facts.survivors {
-            self.candidate(Candidate {
+            let candidate = Candidate {
                 noise: noise::of_class(&class),
                 state: Some("old-objects".to_owned()),
                 instances: Some(survivors.count),
@@ -52,7 +68,8 @@ impl Merged {
                 thread: survivors.thread,
                 stack: survivors.stack,
                 ..Candidate::of_class(class)
-            });
+            };
+            self.candidate(candidate, jvm);
         }
         let rest = &mut self.rest;
         rest.searches
@@ -60,7 +77,12 @@ impl Merged {
                 search.input = position;
                 search
             }));
-        rest.floor.extend(facts.floor);
+        let of_jvm = |mut point: FloorPoint| {
+            point.jvm = info.jvm.unwrap_or(jvm);
+            point
+        };
+        rest.floor.extend(facts.floor.into_iter().map(of_jvm));
+        rest.heap.extend(facts.heap.into_iter().map(of_jvm));
         rest.floor_rising = facts.floor_rising.or(rest.floor_rising);
         rest.passes.extend(facts.passes);
         rest.outside.extend(facts.outside);
@@ -72,7 +94,12 @@ impl Merged {
         rest.oom.why_not = facts.oom.why_not.or(rest.oom.why_not.take());
         if let Some(agent) = facts.agent {
             self.epochs = self.epochs.max(agent.epochs);
-            join_agent(&mut rest.agent, agent);
+            match self.agents.get_mut(&jvm) {
+                Some(known) => known.join(agent),
+                None => {
+                    self.agents.insert(jvm, agent);
+                }
+            }
         }
         self.costs.entry(jvm).or_default().join(facts.cost);
         self.old_objects_without_path += facts.old_objects - facts.old_objects_with_path;
@@ -81,59 +108,76 @@ impl Merged {
         self.inputs.push(info);
     }
 
-    /// The position of this JVM among those seen. Without a pid every recording is its own JVM.
-    fn jvm(&mut self, jvm: Jvm, position: usize) -> usize {
+    /// The position of this JVM among those seen: by pid and start, else by the moment at which its
+    /// agent started. Without either every recording is its own JVM.
+    fn jvm(&mut self, jvm: Jvm, agent_start: Option<EpochNanos>, position: usize) -> usize {
         if jvm == Jvm::default() {
             return usize::MAX - position;
         }
-        let same = |known: &Jvm| {
-            known.pid.is_some() && known.pid == jvm.pid && known.started == jvm.started
+        let starts = &self.agent_starts;
+        let same = |(at, known): (usize, &Jvm)| {
+            if known.pid.is_some() && jvm.pid.is_some() {
+                known.pid == jvm.pid && known.started == jvm.started
+            } else {
+                let both = starts.get(&at).zip(agent_start);
+                both.is_some_and(|(a, b)| a.get().abs_diff(b.get()) < ONE_START)
+                    && known.version == jvm.version
+            }
         };
-        match self.jvms.iter().position(same) {
-            Some(at) => at,
-            None => {
-                self.jvms.push(jvm);
-                self.jvms.len() - 1
-            }
+        let found = self.jvms.iter().enumerate().position(same);
+        let at = found.unwrap_or_else(|| {
+            self.jvms.push(jvm);
+            self.jvms.len() - 1
+        });
+        if let Some(start) = agent_start {
+            self.agent_starts.entry(at).or_insert(start);
         }
+        at
     }
 
-    fn chain(&mut self, chain: Chain, jvm: usize) {
-        let known = self
-            .chains
-            .iter_mut()
-            .find(|(known, _)| known.id == chain.id);
-        match known {
-            Some((known, known_jvm)) => {
-                known.merge(chain, *known_jvm == jvm);
-                *known_jvm = jvm;
-            }
-            None => self.chains.push((chain, jvm)),
-        }
-    }
-
-    fn candidate(&mut self, candidate: Candidate) {
-        match self.candidates.get_mut(&candidate.class) {
+    fn candidate(&mut self, candidate: Candidate, jvm: usize) {
+        match self.candidates.get_mut(&(candidate.class.clone(), jvm)) {
             Some(known) => known.merge(candidate),
             None => {
-                self.candidates.insert(candidate.class.clone(), candidate);
+                self.candidates
+                    .insert((candidate.class.clone(), jvm), candidate);
             }
         }
     }
 
     fn finish(self) -> Report {
-        let mut chains: Vec<Chain> = self.chains.into_iter().map(|(chain, _)| chain).collect();
+        let mut chains: Vec<Chain> = Vec::new();
+        for ((id, jvm), mut chain) in self.chains {
+            let class = chain.candidate_class.clone().map(|class| (class, jvm));
+            if let Some(class) = class.and_then(|class| self.candidates.get(&class)) {
+                chain.refresh(class);
+            }
+            match chains.last_mut().filter(|known| known.id == id) {
+                Some(known) => known.merge(chain, false),
+                None => chains.push(chain),
+            }
+        }
+        let mut candidates: Vec<Candidate> = Vec::new();
+        for ((class, _), candidate) in self.candidates {
+            match candidates.last_mut().filter(|known| known.class == class) {
+                Some(known) => known.join_jvm(candidate),
+                None => candidates.push(candidate),
+            }
+        }
         rank_chains(&mut chains);
-        let mut chains = one_per_leak(chains);
-        let mut candidates: Vec<Candidate> = self.candidates.into_values().collect();
+        let mut chains: Vec<Chain> = leaks::group(chains)
+            .into_iter()
+            .filter_map(leaks::Leak::into_chain)
+            .collect();
+        rank_chains(&mut chains);
         link(&mut candidates, &chains);
         rank_candidates(&mut candidates);
-        refresh(&mut chains, &candidates);
-        rank_chains(&mut chains);
         let mut rest = self.rest;
+        rest.agent = self.agents.into_values().reduce(AgentStatus::beside);
         rest.searches
             .sort_by_key(|search| (search.input, search.start, search.id));
         rest.floor.sort_by_key(|point| point.time);
+        rest.heap.sort_by_key(|point| (point.jvm, point.time));
         rest.passes.sort_by_key(|point| point.time);
         let mut cost = Cost::default();
         for one in self.costs.into_values() {
@@ -162,7 +206,7 @@ impl Merged {
             cost,
             oom: rest.oom,
             agent: rest.agent,
-            heap_floor: rest.floor,
+            heap_floor: rest.heap,
             passes: rest.passes,
             hints,
             gc: None,
@@ -188,10 +232,7 @@ impl Chain {
             self.retained_sampled_bytes =
                 sum(self.retained_sampled_bytes, other.retained_sampled_bytes);
             self.growth_bytes_per_hour =
-                match (self.growth_bytes_per_hour, other.growth_bytes_per_hour) {
-                    (Some(a), Some(b)) => Some(a + b),
-                    (known, None) | (None, known) => known,
-                };
+                add(self.growth_bytes_per_hour, other.growth_bytes_per_hour);
         }
         if newer {
             self.share = other.share.or(self.share);
@@ -213,28 +254,6 @@ impl Chain {
         for class in other.also_held {
             self.hold_also(class);
         }
-    }
-
-    fn hold_also(&mut self, class: String) {
-        if class != self.leaf && !self.also_held.contains(&class) {
-            self.also_held.push(class);
-        }
-    }
-
-    /// Whether this is the same leak as `other`: one growing container holds both, and both strongly or
-    /// neither: what a cache holds softly is another matter than the references it keeps.
-    fn is_same_leak(&self, other: &Self) -> bool {
-        if self.strength.is_lenient() != other.strength.is_lenient() {
-            return false;
-        }
-        if self.producer != other.producer {
-            // The JVM's samples repeat what our agent tells better, when both recorded.
-            return self.producer == Producer::JfrChains
-                && other.producer == Producer::Jdk
-                && identity::same_leak(self, other);
-        }
-        let told = self.identity.is_some() && self.identity == other.identity;
-        told || identity::same_leak(self, other)
     }
 }
 
@@ -277,10 +296,28 @@ impl Candidate {
         self.ever_qualified = ever;
         self.series = series;
     }
-}
 
-fn last(candidate: &Candidate) -> Option<EpochNanos> {
-    candidate.series.last().map(|point| point.time)
+    /// Takes in the same class of another JVM: amounts add up; the rest is the one's that is further.
+    fn join_jvm(&mut self, other: Self) {
+        let further = |c: &Self| {
+            let have = |p: Option<Progress>| p.map(|p| p.have);
+            (
+                c.qualifying,
+                c.ever_qualified,
+                have(c.folds),
+                have(c.values),
+            )
+        };
+        let instances = sum(self.instances, other.instances);
+        let bytes = sum(self.retained_sampled_bytes, other.retained_sampled_bytes);
+        let growth = add(self.growth_bytes_per_hour, other.growth_bytes_per_hour);
+        if further(&other) > further(self) {
+            *self = other;
+        }
+        self.instances = instances;
+        self.retained_sampled_bytes = bytes;
+        self.growth_bytes_per_hour = growth;
+    }
 }
 
 impl Cost {
@@ -296,6 +333,10 @@ impl Cost {
         self.worst_pass_ns = self.worst_pass_ns.max(later.worst_pass_ns);
         self.safepoint_balance_ns = later.safepoint_balance_ns.or(self.safepoint_balance_ns);
         self.cpu_balance_ns = later.cpu_balance_ns.or(self.cpu_balance_ns);
+        self.edge_budget = later.edge_budget.or(self.edge_budget);
+        self.cadence_ns = later.cadence_ns.or(self.cadence_ns);
+        self.backoff_multiplier = later.backoff_multiplier.or(self.backoff_multiplier);
+        self.unresolved_candidates = later.unresolved_candidates.or(self.unresolved_candidates);
         self.series.extend(later.series);
     }
 
@@ -312,20 +353,39 @@ impl Cost {
     }
 }
 
-fn join_agent(known: &mut Option<AgentStatus>, agent: AgentStatus) {
-    let Some(before) = known.replace(agent) else {
-        return;
-    };
-    if let Some(now) = known {
-        for message in before.degradations {
-            if !now.degradations.contains(&message) {
-                now.degradations.push(message);
-            }
-        }
+impl AgentStatus {
+    /// Takes in a later recording of the same agent; drops are cumulative.
+    fn join(&mut self, later: Self) {
+        let before = std::mem::replace(self, later);
         for (what, count) in before.drops {
-            let known = now.drops.entry(what).or_default();
+            let known = self.drops.entry(what).or_default();
             *known = (*known).max(count);
         }
+        self.note(before.degradations);
+    }
+
+    /// This agent's status, with what the one of another JVM could not keep.
+    fn beside(mut self, other: Self) -> Self {
+        for (what, count) in other.drops {
+            *self.drops.entry(what).or_default() += count;
+        }
+        self.note(other.degradations);
+        self
+    }
+
+    fn note(&mut self, degradations: Vec<String>) {
+        for message in degradations {
+            if !self.degradations.contains(&message) {
+                self.degradations.push(message);
+            }
+        }
+    }
+}
+
+fn add(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        (known, None) | (None, known) => known,
     }
 }
 
@@ -353,53 +413,6 @@ fn rank_chains(chains: &mut [Chain]) {
 fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
     let known = |x: Option<f64>| x.unwrap_or(f64::NEG_INFINITY);
     known(b).total_cmp(&known(a))
-}
-
-/// Keeps one chain a leak: the first in rank, or ours over the JVM's samples of the same leak.
-fn one_per_leak(chains: Vec<Chain>) -> Vec<Chain> {
-    let (ours, others): (Vec<Chain>, Vec<Chain>) = chains
-        .into_iter()
-        .partition(|chain| chain.producer == Producer::JfrChains);
-    let mut kept: Vec<Chain> = Vec::new();
-    for chain in ours.into_iter().chain(others) {
-        match kept.iter_mut().find(|known| known.is_same_leak(&chain)) {
-            Some(known) => {
-                // The leaf is an attribute of the leak: the application's class says most.
-                let mut leaf = chain.leaf;
-                if noise::is_jdk_class(&known.leaf) && !noise::is_jdk_class(&leaf) {
-                    std::mem::swap(&mut known.leaf, &mut leaf);
-                }
-                known.also_held.retain(|class| *class != known.leaf);
-                known.hold_also(leaf);
-                for class in chain.also_held.into_iter().chain(chain.candidate_class) {
-                    known.hold_also(class);
-                }
-            }
-            None => kept.push(chain),
-        }
-    }
-    rank_chains(&mut kept);
-    kept
-}
-
-/// Gives each chain what its class's later reports know better: a chain is told when it is found,
-/// growth goes on.
-fn refresh(chains: &mut [Chain], candidates: &[Candidate]) {
-    for chain in chains {
-        let own = candidates
-            .iter()
-            .find(|candidate| chain.candidate_class.as_ref() == Some(&candidate.class));
-        let Some(candidate) = own.filter(|own| last(own) > chain.last_seen) else {
-            continue;
-        };
-        chain.retained_sampled_bytes = candidate
-            .retained_sampled_bytes
-            .or(chain.retained_sampled_bytes);
-        chain.growth_bytes_per_hour = candidate
-            .growth_bytes_per_hour
-            .or(chain.growth_bytes_per_hour);
-        chain.confirmed = candidate.confirmed.or(chain.confirmed);
-    }
 }
 
 /// Ties each class to the chains that hold it, and gives chains what only the class knows.
@@ -485,20 +498,4 @@ pub fn covered(inputs: &[InputInfo]) -> Option<Nanos> {
     let start = inputs.iter().filter_map(|input| input.start).min()?;
     let end = inputs.iter().filter_map(|input| input.end).max()?;
     Some(end.since(start))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::one_per_leak;
-    use crate::model::Strength;
-    use crate::report::sample;
-
-    #[test]
-    fn what_a_holder_keeps_softly_is_another_finding_than_what_it_keeps_strongly() {
-        let strong = sample::leak().chains.remove(0);
-        let mut soft = strong.clone();
-        soft.strength = Strength::Soft;
-        assert_eq!(one_per_leak(vec![strong.clone(), strong.clone()]).len(), 1);
-        assert_eq!(one_per_leak(vec![strong, soft]).len(), 2);
-    }
 }

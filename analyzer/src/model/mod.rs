@@ -6,6 +6,7 @@
 pub mod build;
 pub mod chain;
 pub mod identity;
+pub mod leaks;
 pub mod merge;
 pub mod noise;
 pub mod time;
@@ -35,6 +36,8 @@ pub struct InputInfo {
     pub start: Option<EpochNanos>,
     /// Last event's time.
     pub end: Option<EpochNanos>,
+    /// Position of its JVM in `jvms`, when it names one.
+    pub jvm: Option<usize>,
 }
 
 /// One part of an input that could not be read.
@@ -235,6 +238,14 @@ pub struct Cost {
     pub safepoint_balance_ns: Option<Nanos>,
     /// Last CPU-cost balance, when told.
     pub cpu_balance_ns: Option<Nanos>,
+    /// Last effective edge budget: admissions that a pass may make.
+    pub edge_budget: Option<u64>,
+    /// Last effective cadence: the least time between passes.
+    pub cadence_ns: Option<Nanos>,
+    /// Last backoff for want of candidate progress; 1 is none.
+    pub backoff_multiplier: Option<u64>,
+    /// Candidates without a resolved chain at the last decision.
+    pub unresolved_candidates: Option<u64>,
     /// Balances and budgets over time.
     pub series: Vec<CostPoint>,
 }
@@ -306,6 +317,8 @@ pub struct FloorPoint {
     pub used_bytes: u64,
     /// Bytes allowed, when known.
     pub max_bytes: Option<u64>,
+    /// Which JVM's heap: its position in `jvms`.
+    pub jvm: usize,
 }
 
 impl Report {

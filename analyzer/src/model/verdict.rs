@@ -1,5 +1,8 @@
 //! The answer and its reason, from the merged facts.
 
+use std::collections::BTreeMap;
+
+use super::noise::is_jdk_class;
 use super::trend::{self, Trend};
 use super::{Candidate, Chain, EpochNanos, FloorPoint, Producer, Strength, Verdict};
 use crate::report::units;
@@ -41,7 +44,8 @@ fn with_agent(evidence: &Evidence<'_>, floor: Trend) -> (Verdict, String) {
     let watched = || evidence.candidates.iter().filter(|c| c.noise.is_none());
     let told: Vec<&Chain> = own_chains(evidence).collect();
     let qualifying: Vec<&Candidate> = watched().filter(|c| c.qualifying).collect();
-    if let Some(first) = qualifying.first() {
+    let ours = qualifying.iter().find(|c| !is_jdk_class(&c.class));
+    if let Some(first) = ours.or(qualifying.first()) {
         return growing(first, &qualifying, &told);
     }
     let unwatched = told.iter().find(|chain| {
@@ -213,22 +217,38 @@ fn too_early(evidence: &Evidence<'_>) -> String {
     )
 }
 
+/// The heap that does worst, of all JVMs: its points and trend.
+fn worst_floor(evidence: &Evidence<'_>) -> (Vec<FloorPoint>, Trend) {
+    let mut by_jvm: BTreeMap<usize, Vec<FloorPoint>> = BTreeMap::new();
+    for point in evidence.floor {
+        by_jvm.entry(point.jvm).or_default().push(*point);
+    }
+    let judged = by_jvm.into_values().map(|floor| {
+        let trend = trend::of(&points(floor.iter().map(|p| (p.time, p.used_bytes))));
+        (floor, trend)
+    });
+    let badness = |trend: Trend| match trend {
+        Trend::Rising => 3,
+        Trend::Settled => 2,
+        Trend::Flat => 1,
+        Trend::Unknown => 0,
+    };
+    judged
+        .max_by_key(|(_, trend)| badness(*trend))
+        .unwrap_or((Vec::new(), Trend::Unknown))
+}
+
 fn floor_trend(evidence: &Evidence<'_>) -> Trend {
-    let trend = trend::of(&points(
-        evidence
-            .floor
-            .iter()
-            .map(|point| (point.time, point.used_bytes)),
-    ));
-    match (trend, evidence.floor_rising) {
+    match (worst_floor(evidence).1, evidence.floor_rising) {
         (Trend::Unknown, Some(true)) => Trend::Rising,
         (trend, _) => trend,
     }
 }
 
 fn floor_words(evidence: &Evidence<'_>) -> String {
-    match (evidence.floor.first(), evidence.floor.last()) {
-        (Some(first), Some(last)) if evidence.floor.len() > 1 => format!(
+    let (floor, _) = worst_floor(evidence);
+    match (floor.first(), floor.last()) {
+        (Some(first), Some(last)) if floor.len() > 1 => format!(
             " It was {} after the first collection and {} after the last, {} later.",
             units::bytes(first.used_bytes),
             units::bytes(last.used_bytes),

@@ -119,7 +119,7 @@ pub fn for_chain(chain: &Chain) -> Vec<String> {
     if let Some(frame) = adding_frame(&chain.stack) {
         out.push(format!(
             "{} are made in {}.",
-            plural(simple_name(&chain.leaf)),
+            plural(simple_name(chain.allocated_class())),
             frame_words(frame)
         ));
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::path::{self, Part};
 use super::safe::{markdown_code as code, markdown_text as text, terminal};
 use super::words::{self, FOOTER};
-use super::{advice, units};
+use super::{advice, stack, units};
 use crate::gc::section::headline;
 use crate::model::{Chain, Report};
 
@@ -104,7 +104,7 @@ fn finding(report: &Report, chain: &Chain, number: usize, out: &mut dyn Write) -
             .iter()
             .map(|frame| {
                 let line = frame.line.map_or_else(String::new, |l| format!(":{l}"));
-                format!("at {}.{}{line}\n", frame.class, frame.method)
+                format!("at {}.{}{line}\n", stack::named(&frame.class), frame.method)
             })
             .collect();
         writeln!(out, "\nAllocated\n\n{}", fenced(&stack))?;
@@ -147,22 +147,16 @@ fn fenced(body: &str) -> String {
 }
 
 fn watched(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let rest: Vec<_> = report
-        .candidates
-        .iter()
-        .filter(|c| c.chains.is_empty() && c.noise.is_none())
-        .collect();
-    if rest.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n## Watched classes without a chain\n")?;
-    for candidate in rest {
-        writeln!(
-            out,
-            "- {}: {}",
-            code(&candidate.class),
-            text(&words::candidate(candidate))
-        )?;
+    for (title, rest) in words::watched(report) {
+        writeln!(out, "\n## {title}\n")?;
+        for candidate in rest {
+            writeln!(
+                out,
+                "- {}: {}",
+                code(&candidate.class),
+                text(&words::candidate(candidate))
+            )?;
+        }
     }
     Ok(())
 }

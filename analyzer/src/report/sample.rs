@@ -91,6 +91,7 @@ fn order_chain() -> Chain {
         container_hop: Some(2),
         confirmed: Some(false),
         provisional: false,
+        aliases: Vec::new(),
         also_held: vec!["byte[]".to_owned()],
         identity: None,
         candidate_class: Some("com.acme.shop.Order".to_owned()),
@@ -123,6 +124,7 @@ pub fn leak() -> Report {
             }],
             start: Some(at(0)),
             end: Some(at(124)),
+            jvm: Some(0),
         }],
         jvms: vec![Jvm {
             name: Some("OpenJDK 64-Bit Server VM".to_owned()),
@@ -224,6 +226,10 @@ pub fn leak() -> Report {
             .into(),
             safepoint_balance_ns: Some(Nanos(0)),
             cpu_balance_ns: Some(Nanos(12_000_000)),
+            edge_budget: Some(100_000),
+            cadence_ns: Some(Nanos(1_000_000_000)),
+            backoff_multiplier: Some(1),
+            unresolved_candidates: Some(0),
             series: Vec::new(),
         },
         oom: Oom {
@@ -247,6 +253,7 @@ pub fn leak() -> Report {
                 time: at(i * 4),
                 used_bytes: (40 + 5 * u64::try_from(i).unwrap()) << 20,
                 max_bytes: Some(256 << 20),
+                jvm: 0,
             })
             .collect(),
         passes: vec![PassPoint {

@@ -55,11 +55,20 @@ fn words(frame: &Frame, width: usize) -> String {
     let line = frame
         .line
         .map_or_else(String::new, |line| format!(":{line}"));
-    let full = format!("at {}.{}{line}", frame.class, frame.method);
+    let class = named(&frame.class);
+    let full = format!("at {class}.{}{line}", frame.method);
     if full.len() <= width {
         full
     } else {
-        format!("at {}.{}{line}", simple_name(&frame.class), frame.method)
+        format!("at {}.{}{line}", simple_name(class), frame.method)
+    }
+}
+
+/// The class without the numbers of a hidden class, which differ from run to run.
+pub fn named(class: &str) -> &str {
+    match class.find("$$Lambda") {
+        Some(at) => class.get(..at + "$$Lambda".len()).unwrap_or(class),
+        None => class,
     }
 }
 
@@ -92,6 +101,12 @@ mod tests {
         let lines = lines(&stack(20, 9), 80);
         assert_eq!(lines[3], Line::Gap("... 17 frames of the JDK".to_owned()));
         assert_eq!(lines.last(), Some(&Line::Gap("... 5 more".to_owned())));
+    }
+
+    #[test]
+    fn hidden_class_numbers_are_not_shown() {
+        assert_eq!(named("a.B$$Lambda$7/0x00007f1094004208"), "a.B$$Lambda");
+        assert_eq!(named("a.B$C"), "a.B$C");
     }
 
     #[test]

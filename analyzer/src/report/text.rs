@@ -13,7 +13,7 @@ use super::safe::terminal;
 use super::words::{self, FOOTER};
 use super::{advice, stack, units};
 use crate::gc::section::headline;
-use crate::model::{Candidate, Chain, Report, Verdict};
+use crate::model::{Chain, Report, Verdict};
 
 /// Columns that prose and tables keep to; a single name may be longer.
 const WIDTH: usize = 80;
@@ -187,28 +187,22 @@ fn hop(out: &mut dyn Write, line: &Line) -> io::Result<()> {
 }
 
 fn growing(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let rest: Vec<&Candidate> = report
-        .candidates
-        .iter()
-        .filter(|c| c.chains.is_empty() && c.noise.is_none())
-        .collect();
-    if rest.is_empty() {
-        return Ok(());
-    }
-    section(out, "Watched classes without a chain")?;
-    for candidate in rest.iter().take(10) {
-        let class = terminal(&candidate.class);
-        let style = if candidate.qualifying {
-            BOLD
-        } else {
-            Style::new()
-        };
-        writeln!(out, "   {style}{class}{style:#}")?;
-        prose(out, "      ", &words::candidate(candidate), Style::new())?;
-    }
-    if rest.len() > 10 {
-        let more = units::count((rest.len() - 10) as u64);
-        writeln!(out, "   {DIM}... {more} more, in the JSON{DIM:#}")?;
+    for (title, rest) in words::watched(report) {
+        section(out, title)?;
+        for candidate in rest.iter().take(10) {
+            let class = terminal(&candidate.class);
+            let style = if candidate.qualifying {
+                BOLD
+            } else {
+                Style::new()
+            };
+            writeln!(out, "   {style}{class}{style:#}")?;
+            prose(out, "      ", &words::candidate(candidate), Style::new())?;
+        }
+        if rest.len() > 10 {
+            let more = units::count((rest.len() - 10) as u64);
+            writeln!(out, "   {DIM}... {more} more, in the JSON{DIM:#}")?;
+        }
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Sentences that every format shares, so that text, Markdown and HTML never disagree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{advice, units};
 use crate::model::{
@@ -36,7 +36,15 @@ pub fn headline(report: &Report) -> String {
                 (Verdict::Plateau, _) => "grew, stopped growing, and ".to_owned(),
                 _ => String::new(),
             };
-            format!("{} {grows}is held by {}", chain.leaf, chain.holder())
+            // The JVM's samples are survivors: nothing says that each is a leak.
+            let told = |c: &&Chain| is_leak(c) && c.producer != Producer::Jdk;
+            let leaks = report.chains.iter().filter(told).count();
+            let more = match leaks.saturating_sub(1) {
+                0 => String::new(),
+                1 => "; one more below".to_owned(),
+                n => format!("; {n} more below"),
+            };
+            format!("{} {grows}is held by {}{more}", chain.leaf, chain.holder())
         }
         (Verdict::Leak, None) => {
             let class = report
@@ -56,6 +64,11 @@ pub fn headline(report: &Report) -> String {
     }
 }
 
+/// Whether the chain is one that a person has to act on.
+fn is_leak(chain: &Chain) -> bool {
+    chain.noise.is_none() && !chain.strength.is_lenient()
+}
+
 /// The projection as a sentence; `None` when there is nothing to say.
 pub fn projection(report: &Report) -> Option<String> {
     let seconds = report.oom.seconds_to_oom?;
@@ -65,6 +78,18 @@ pub fn projection(report: &Report) -> Option<String> {
     ))
 }
 
+/// The projected time to an `OutOfMemoryError`, or why there is none; `None` for other producers.
+fn time_to_oom(report: &Report) -> Option<String> {
+    if let Some(seconds) = report.oom.seconds_to_oom {
+        return Some(format!(
+            "projected time to OutOfMemoryError: {}",
+            units::seconds(seconds)
+        ));
+    }
+    let why = report.oom.why_not.as_deref()?;
+    Some(format!("projected time to OutOfMemoryError: none ({why})"))
+}
+
 /// `JDK 17.0.12+7 (OpenJDK 64-Bit Server VM), G1, max heap 256 MiB, pid 42: com.acme.Main`.
 pub fn jvm(jvm: &Jvm) -> String {
     let mut parts = Vec::new();
@@ -72,7 +97,7 @@ pub fn jvm(jvm: &Jvm) -> String {
     // The full version string names the build, the host and more; the first words suffice.
     parts.push(match &jvm.name {
         Some(name) => format!("{name} {}", short_version(version)),
-        None => format!("JVM {}", short_version(version)),
+        None => short_version(version).to_owned(),
     });
     parts.extend(jvm.collector.clone());
     if let Some(max) = jvm.max_heap_bytes {
@@ -131,15 +156,48 @@ pub fn grows(report: &Report, chain: &Chain) -> Vec<String> {
             break;
         }
     }
-    if !chain.also_held.is_empty() {
-        out.push(format!("the same holder keeps {}", list(&chain.also_held)));
+    if is_leak(chain) && report.verdict == Verdict::Leak && chain.producer == Producer::JfrChains {
+        out.extend(time_to_oom(report));
     }
+    if !chain.also_held.is_empty() {
+        let held = list(&chain.also_held);
+        out.push(if chain.retained_sampled_bytes.is_some() {
+            format!("with it counted, since the same holder keeps them: {held}")
+        } else {
+            format!("the same holder keeps {held}")
+        });
+    }
+    out.extend(recordings(report, chain));
     if let (Some(first), Some(last)) = (chain.first_seen, chain.last_seen)
         && last.since(first).0 >= 1_000_000_000
     {
-        out.push(format!("seen over {}", units::span(last.since(first))));
+        out.push(format!(
+            "chain seen over {}",
+            units::span(last.since(first))
+        ));
     }
     out
+}
+
+/// In how many recordings and JVMs a chain is, when there are several.
+fn recordings(report: &Report, chain: &Chain) -> Option<String> {
+    let all = report.inputs.len();
+    if all < 2 {
+        return None;
+    }
+    let of = |positions: &mut dyn Iterator<Item = usize>| -> usize {
+        let jvms: BTreeSet<_> = positions
+            .filter_map(|at| report.inputs.get(at)?.jvm)
+            .collect();
+        jvms.len()
+    };
+    let mut out = format!("in {} of {all} recordings", chain.seen_in.len());
+    let known = of(&mut (0..all));
+    if known > 1 {
+        let seen = of(&mut chain.seen_in.iter().copied());
+        out.push_str(&format!(", {seen} of {known} JVMs"));
+    }
+    Some(out)
 }
 
 /// `a, b and 3 more`.
@@ -175,37 +233,37 @@ pub fn held(chain: &Chain) -> String {
     parts.join(", ")
 }
 
+/// Watched classes without a chain, growing ones apart, each part with its title.
+pub fn watched(report: &Report) -> Vec<(&'static str, Vec<&Candidate>)> {
+    let rest = report
+        .candidates
+        .iter()
+        .filter(|c| c.chains.is_empty() && c.noise.is_none());
+    let (growing, others): (Vec<_>, Vec<_>) = rest.partition(|c| c.qualifying);
+    let others_are = if report.agent.is_some() {
+        "Watched, not growing"
+    } else {
+        "Old objects without a path"
+    };
+    [
+        ("Growing, and no chain was found", growing),
+        (others_are, others),
+    ]
+    .into_iter()
+    .filter(|(_, classes)| !classes.is_empty())
+    .collect()
+}
+
 /// How far a class is from a signal, and what it retains.
 pub fn candidate(candidate: &Candidate) -> String {
-    let mut parts = Vec::new();
-    if candidate.qualifying {
-        parts.push("qualifies as a leak candidate".to_owned());
-    } else if candidate.ever_qualified {
-        parts.push("qualified earlier, not at the end".to_owned());
-    }
-    if !candidate.qualifying {
-        parts.extend(candidate.progress_words());
-    }
-    if candidate.state.as_deref() == Some("old-objects")
-        && let Some(count) = candidate.instances
-    {
-        parts.push(units::counted(
-            count,
-            "old object sampled",
-            "old objects sampled",
-        ));
-    }
-    if let Some(eta) = candidate.earliest_signal_ns
-        && !candidate.qualifying
-    {
-        parts.push(format!("earliest signal in about {}", units::span(eta)));
-    }
+    let mut parts = vec![standing(candidate)];
     if let Some(bytes) = candidate.retained_sampled_bytes {
         parts.push(format!("{} retained by samples", units::bytes(bytes)));
     }
-    if let Some(rate) = candidate
-        .growth_bytes_per_hour
-        .filter(|rate| rate.abs() >= 1.0)
+    // The rate of a class that does not qualify is noise: it says nothing that a person should act on.
+    if let Some(rate) = candidate.growth_bytes_per_hour
+        && candidate.qualifying
+        && rate.abs() >= 1.0
     {
         parts.push(units::rate_per_hour(rate));
     }
@@ -216,6 +274,45 @@ pub fn candidate(candidate: &Candidate) -> String {
         parts.push(format!("made in {}", advice::frame_words(frame)));
     }
     parts.join("; ")
+}
+
+/// Where a class stands, in words that say what it means.
+fn standing(candidate: &Candidate) -> String {
+    let folds = candidate.folds.map_or_else(String::new, |p| {
+        format!(
+            " ({} of {} qualifying folds in a row)",
+            p.have.min(p.need),
+            p.need
+        )
+    });
+    if candidate.qualifying {
+        return "keeps growing: qualifies as a leak candidate".to_owned();
+    }
+    if candidate.state.as_deref() == Some("old-objects") {
+        let count = candidate.instances.unwrap_or(0);
+        return units::counted(count, "old object sampled", "old objects sampled");
+    }
+    if let Some(values) = candidate.values
+        && values.have < values.need
+    {
+        let eta = candidate
+            .earliest_signal_ns
+            .map_or_else(String::new, |eta| {
+                format!(", earliest signal {} after the end", units::span(eta))
+            });
+        return format!(
+            "too early to say: {} of {} values{eta}",
+            values.have, values.need
+        );
+    }
+    match candidate.state.as_deref() {
+        Some("gone") => "no tracked object is left".to_owned(),
+        Some("no-thread") => format!("rises, but no thread that allocates it qualifies{folds}"),
+        Some("rising") => format!("rises, not for long enough{folds}"),
+        _ if candidate.ever_qualified => format!("grew earlier, not at the end{folds}"),
+        Some("plateau") => format!("grew earlier, then stayed level{folds}"),
+        _ => format!("does not keep growing{folds}"),
+    }
 }
 
 /// Why there is no search in the recording.
@@ -244,10 +341,15 @@ pub fn searches(report: &Report) -> Vec<(String, String)> {
 }
 
 fn one_search(search: &Search) -> String {
-    let mut parts = vec![outcome(&search.outcome)];
-    parts.extend(search_figures(search));
-    parts.join(", ")
+    format!(
+        "{}: {}",
+        outcome(&search.outcome),
+        search_figures(search).join(", ")
+    )
 }
+
+/// Details that come first, in this order: what a search was about.
+const FIRST: [&str; 3] = ["looking for", "resolved", "because"];
 
 /// How a search ended, in words.
 pub fn outcome(outcome: &SearchEnd) -> String {
@@ -261,7 +363,11 @@ pub fn outcome(outcome: &SearchEnd) -> String {
 
 /// A search's figures, each with its name.
 pub fn search_figures(search: &Search) -> Vec<String> {
-    let mut parts = Vec::new();
+    let detail = |name: &str| {
+        let value = search.details.get(name)?;
+        Some(format!("{name} {value}"))
+    };
+    let mut parts: Vec<String> = FIRST.into_iter().filter_map(detail).collect();
     if let (Some(start), Some(end)) = (search.start, search.end) {
         parts.push(format!("over {}", units::span(end.since(start))));
     }
@@ -270,11 +376,18 @@ pub fn search_figures(search: &Search) -> Vec<String> {
         parts.push(units::counted(visited, "object visited", "objects visited"));
     }
     if search.producer == Producer::JfrChains {
+        let worst = match search.worst_pass_ns.0 {
+            0 => String::new(),
+            _ => format!(" (worst pass {})", units::span(search.worst_pass_ns)),
+        };
         parts.push(format!(
-            "{} in heap-walk calls",
+            "{} of heap-walk-call time{worst}",
             units::span(search.heap_walk_call_ns)
         ));
-        parts.push(format!("{} walking", units::span(search.manual_walk_ns)));
+        parts.push(format!(
+            "{} of manual-walk time",
+            units::span(search.manual_walk_ns)
+        ));
     }
     if let Some(coverage) = search.coverage {
         parts.push(format!("coverage {}", units::percent(coverage)));
@@ -283,6 +396,7 @@ pub fn search_figures(search: &Search) -> Vec<String> {
         search
             .details
             .iter()
+            .filter(|(name, _)| !FIRST.contains(&name.as_str()))
             .map(|(name, value)| format!("{name} {value}")),
     );
     parts
@@ -312,11 +426,30 @@ fn normal(word: &str) -> String {
         .collect()
 }
 
-/// `safepoint-debt 12 times, no-candidate 3 times`.
+/// What each gate waits for. Source: search-control, sections 4 to 6.
+const GATES: &[(&str, &str)] = &[
+    ("safepoint-debt", "the safepoint-cost debt had not drained"),
+    ("root-interval", "too soon after the last root enumeration"),
+    ("not-armed", "the leak signal was not armed"),
+    ("no-candidate", "no class qualified"),
+    ("spacing", "least time between passes"),
+    ("cpu-debt", "the CPU-cost debt had not drained"),
+    ("cpu-cap", "its share of a core was used up"),
+    ("backoff", "the last passes brought no progress"),
+    ("stop-window", "the cap on heap-walk-call time was reached"),
+];
+
+/// `safepoint-debt 12 times (the safepoint-cost debt had not drained), no-candidate 3 times (...)`.
 pub fn refusals(refusals: &BTreeMap<String, u64>) -> String {
     refusals
         .iter()
-        .map(|(name, count)| format!("{name} {}", units::counted(*count, "time", "times")))
+        .map(|(name, count)| {
+            let counted = units::counted(*count, "time", "times");
+            match GATES.iter().find(|(gate, _)| gate == name) {
+                Some((_, why)) => format!("{name} {counted} ({why})"),
+                None => format!("{name} {counted}"),
+            }
+        })
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -355,6 +488,28 @@ pub fn cost(report: &Report) -> Vec<(&'static str, String)> {
     if !balances.is_empty() {
         out.push(("Debt left", balances.join(", ")));
     }
+    let mut pacing = Vec::new();
+    if let Some(budget) = cost.edge_budget {
+        pacing.push(format!(
+            "effective budget {} edges a pass",
+            units::count(budget)
+        ));
+    }
+    if let Some(cadence) = cost.cadence_ns {
+        pacing.push(format!("cadence {}", units::span(cadence)));
+    }
+    if let Some(unresolved) = cost.unresolved_candidates {
+        let counted = units::counted(unresolved, "candidate", "candidates");
+        pacing.push(format!("{counted} unresolved"));
+    }
+    match cost.backoff_multiplier {
+        Some(0 | 1) => pacing.push("no backoff".to_owned()),
+        Some(times) => pacing.push(format!("backoff x {times}")),
+        None => {}
+    }
+    if !pacing.is_empty() {
+        out.push(("Pacing", format!("{} at the end", pacing.join(", "))));
+    }
     out
 }
 
@@ -386,6 +541,8 @@ pub fn agent(report: &Report) -> Vec<(&'static str, String)> {
         .collect();
     if !drops.is_empty() {
         out.push(("Dropped", drops.join(", ")));
+    } else if !agent.drops.is_empty() {
+        out.push(("Dropped", "nothing".to_owned()));
     }
     out
 }

@@ -46,6 +46,8 @@ pub struct Facts {
     pub jvm: Jvm,
     /// The agent, when it was there.
     pub agent: Option<AgentStatus>,
+    /// When it started: the same in every recording of one JVM.
+    pub agent_start: Option<EpochNanos>,
     /// Chains of all producers.
     pub chains: Vec<Chain>,
     /// Watched classes.
@@ -58,6 +60,8 @@ pub struct Facts {
     pub oom: Oom,
     /// Post-GC usage: the agent's series, else the JVM's.
     pub floor: Vec<FloorPoint>,
+    /// Usage after every collection that was told, for pictures.
+    pub heap: Vec<FloorPoint>,
     /// The agent's word on the floor's trend.
     pub floor_rising: Option<bool>,
     /// Passes.
@@ -109,6 +113,7 @@ pub fn read(recording: &Recording, progress: &(dyn Fn(u64) + Sync)) -> (InputInf
         skipped,
         start: all.first,
         end: all.last,
+        jvm: None,
     };
     (info, all.finish())
 }
@@ -220,6 +225,12 @@ impl Parts {
             floor
         } else {
             own_floor
+        };
+        let heap = std::mem::take(&mut self.own.heap).into_vec();
+        facts.heap = if heap.len() > facts.floor.len() {
+            heap
+        } else {
+            facts.floor.clone()
         };
         facts.floor_rising = self.own.floor_rising;
         let container = std::mem::take(&mut self.own.container);

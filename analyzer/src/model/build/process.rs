@@ -50,6 +50,7 @@ impl ProcessFacts {
                         time: at,
                         used_bytes: used,
                         max_bytes: None,
+                        jvm: 0,
                     });
                 }
             }

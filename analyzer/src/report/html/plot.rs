@@ -133,31 +133,41 @@ pub fn plot(report: &Report) -> Option<Plot> {
     })
 }
 
+/// One line a JVM, and the highest maximum.
+#[allow(clippy::cast_precision_loss, reason = "a picture")]
 fn floor(report: &Report) -> Vec<Series> {
-    #[allow(clippy::cast_precision_loss, reason = "a picture")]
-    let used = Series {
-        label: "used after GC".to_owned(),
-        points: report
-            .heap_floor
-            .iter()
-            .map(|p| (p.time, p.used_bytes as f64))
-            .collect(),
-        dashed: false,
-    };
-    #[allow(clippy::cast_precision_loss, reason = "a picture")]
-    let max = Series {
-        label: "maximum".to_owned(),
-        points: report
-            .heap_floor
-            .iter()
-            .filter_map(|p| Some((p.time, p.max_bytes? as f64)))
-            .collect(),
-        dashed: true,
-    };
-    [used, max]
-        .into_iter()
-        .filter(|series| !series.points.is_empty())
-        .collect()
+    let mut jvms: Vec<usize> = report.heap_floor.iter().map(|p| p.jvm).collect();
+    jvms.dedup();
+    let mut out: Vec<Series> = jvms
+        .iter()
+        .take(LINES - 1)
+        .enumerate()
+        .map(|(at, jvm)| Series {
+            label: match jvms.len() {
+                1 => "used after GC".to_owned(),
+                _ => format!("used after GC, JVM {}", at + 1),
+            },
+            points: report
+                .heap_floor
+                .iter()
+                .filter(|p| p.jvm == *jvm)
+                .map(|p| (p.time, p.used_bytes as f64))
+                .collect(),
+            dashed: false,
+        })
+        .collect();
+    let limits = || report.heap_floor.iter().filter_map(|p| p.max_bytes);
+    let times = report.heap_floor.iter().map(|p| p.time);
+    if let (Some(max), Some(first), Some(last)) = (limits().max(), times.clone().min(), times.max())
+    {
+        out.push(Series {
+            label: "maximum".to_owned(),
+            points: vec![(first, max as f64), (last, max as f64)],
+            dashed: true,
+        });
+    }
+    out.retain(|series| !series.points.is_empty());
+    out
 }
 
 fn ages(report: &Report) -> Vec<Series> {

@@ -28,7 +28,7 @@ pub struct View {
     more_candidates: usize,
     searches: Vec<Search>,
     no_search: String,
-    refusals: Vec<(String, String)>,
+    refusals: String,
     cost: Vec<(&'static str, String)>,
     agent: Vec<(&'static str, String)>,
     inputs: Vec<Input>,
@@ -144,12 +144,7 @@ impl View {
             more_candidates: report.candidates.len().saturating_sub(ROWS),
             searches: searches(report),
             no_search: words::no_search(report),
-            refusals: report
-                .cost
-                .refusals
-                .iter()
-                .map(|(gate, count)| (gate.clone(), units::count(*count)))
-                .collect(),
+            refusals: words::refusals(&report.cost.refusals),
             cost: words::cost(report),
             agent: words::agent(report),
             inputs: report
@@ -185,7 +180,8 @@ fn cards(report: &Report) -> Vec<Card> {
     if let Some(seconds) = report.oom.seconds_to_oom {
         card("memory full in about", units::seconds(seconds));
     }
-    if let Some(last) = report.heap_floor.last() {
+    let jvms = report.heap_floor.chunk_by(|a, b| a.jvm == b.jvm).count();
+    if let Some(last) = report.heap_floor.last().filter(|_| jvms == 1) {
         card("heap after last GC", units::bytes(last.used_bytes));
     }
     if report.agent.is_some() {
@@ -210,7 +206,7 @@ fn finding(report: &Report, chain: &Chain, number: usize) -> Finding {
         noise: chain.noise.map(|noise| noise.reason),
         advice: advice::for_chain(chain),
         thread: chain.allocating_thread.clone(),
-        stack: stack::lines(&chain.stack, 120)
+        stack: stack::lines(&chain.stack, 58)
             .into_iter()
             .map(|line| match line {
                 stack::Line::Frame(text) => StackLine { text, gap: false },
@@ -267,6 +263,7 @@ fn row(candidate: &Candidate) -> Row {
             .map_or_else(String::new, units::bytes),
         growth: candidate
             .growth_bytes_per_hour
+            .filter(|_| candidate.qualifying)
             .map_or_else(String::new, units::rate_per_hour),
         thread: candidate.thread.clone().unwrap_or_default(),
         noise: candidate.noise.map(|noise| noise.reason),
