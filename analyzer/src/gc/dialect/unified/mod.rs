@@ -4,12 +4,17 @@
 //! complete at its pause line; the CPU and safepoint lines that follow still belong to it, which is why
 //! it is handed on only when the next one begins.
 
+mod pause;
+mod spaces;
+
+use self::pause::{name, pause_kind, split_result, trailing_millis};
+use self::spaces::{cpu, space};
 use super::decoration::{self, Decorations};
-use super::{AgeRows, LineParser, age_row, desired, transition};
+use super::{AgeRows, LineParser, age_row, desired};
 use crate::gc::diag::Problem;
 use crate::gc::intake::Intake;
 use crate::gc::num;
-use crate::gc::record::{Collection, Collector, Kind, Nanos, Promoted, RegionChange, Stamp, Why};
+use crate::gc::record::{Collection, Collector, Kind, Nanos, Promoted, Stamp, Why};
 
 /// Collections whose lines are still coming in; more than this means their ends are missing.
 const MAX_OPEN: usize = 32;
@@ -470,185 +475,4 @@ impl Unified {
             out.collection(record, open.pid);
         }
     }
-}
-
-/// Sets kind, title and the JVM's cause.
-fn name(r: &mut Collection, kind: Kind, title: &[u8]) {
-    let text = String::from_utf8_lossy(title);
-    r.gc_cause = text
-        .rsplit_once(" (")
-        .map(|(head, last)| match last {
-            l if l.starts_with("Evacuation Failure") => {
-                head.rsplit_once(" (").map_or(head, |(_, c)| c)
-            }
-            l => l,
-        })
-        .map(|c| c.trim_end_matches(')').into());
-    r.title = Some(text.into());
-    r.kind = kind;
-}
-
-fn pause_kind(title: &[u8]) -> Option<Kind> {
-    if let Some(rest) = num::after(title, b"Pause Young") {
-        return Some(if num::find(rest, b"(Mixed)").is_some() {
-            Kind::Mixed
-        } else if num::find(rest, b"(Concurrent Start)").is_some()
-            || num::find(rest, b"(Concurrent Mark Start)").is_some()
-        {
-            Kind::ConcurrentStart
-        } else if num::find(rest, b"(Prepare Mixed)").is_some() {
-            Kind::PrepareMixed
-        } else {
-            Kind::Young
-        });
-    }
-    // JDK 9 and 10 G1 call two young pauses by other names.
-    if title.starts_with(b"Pause Mixed") {
-        return Some(Kind::Mixed);
-    }
-    if title.starts_with(b"Pause Initial Mark (G1")
-        || title.starts_with(b"Pause Initial Mark (Meta")
-    {
-        return Some(Kind::ConcurrentStart);
-    }
-    title.starts_with(b"Pause Full").then_some(Kind::Full)
-}
-
-/// Splits `Title 64M->32M(1200M) 4.2ms` into title and result; a line without one is all title.
-fn split_result(rest: &[u8]) -> (&[u8], Option<(crate::gc::record::Change, bool, Nanos)>) {
-    let Some(arrow) = num::find(rest, b"->") else {
-        return (rest, None);
-    };
-    let start = rest
-        .get(..arrow)
-        .and_then(|head| head.iter().rposition(|b| *b == b' '));
-    let parsed = start.and_then(|start| {
-        let (title, tail) = rest.split_at_checked(start)?;
-        let (heap, fine, after) = transition(num::trim(tail))?;
-        let (ms, unit) = num::decimal(num::trim(after))?;
-        num::after(unit, b"ms")?;
-        Some((title, (heap, fine, Nanos::from_millis(ms))))
-    });
-    match parsed {
-        Some((title, result)) => (title, Some(result)),
-        None => (rest, None),
-    }
-}
-
-/// `Title 1.234ms`: where the number starts, and the time.
-fn trailing_millis(rest: &[u8]) -> Option<(usize, Nanos)> {
-    let start = rest.iter().rposition(|b| *b == b' ')? + 1;
-    let (ms, unit) = num::decimal(rest.get(start..)?)?;
-    (unit == b"ms").then(|| (start, Nanos::from_millis(ms)))
-}
-
-/// `User=0.01s Sys=0.08s Real=0.10s`.
-fn cpu(rest: &[u8], r: &mut Collection) {
-    let read =
-        |key: &[u8]| num::decimal(num::past(rest, key)?).map(|(secs, _)| Nanos::from_secs(secs));
-    r.user = read(b"User=");
-    r.sys = read(b"Sys=");
-    r.real = read(b"Real=");
-}
-
-/// Sizes of spaces and regions, allocation buffers, thresholds of the concurrent collectors.
-fn space(rest: &[u8], r: &mut Collection, out: &mut Intake) {
-    let Some(colon) = memchr::memchr(b':', rest) else {
-        if num::after(rest, b"To-space exhausted").is_some() {
-            r.evacuation_failed = true;
-        } else if rest.starts_with(b"Promotion failed") || rest.starts_with(b"promotion failed") {
-            note_promotion_failed(r);
-        } else if let Some(t) = num::after(rest, b"New tenuring threshold ")
-            && let Some((t, _)) = num::digits(t)
-        {
-            r.threshold_printed = u8::try_from(t).ok();
-        }
-        return;
-    };
-    let (label, tail) = rest.split_at_checked(colon).unwrap_or((rest, b""));
-    let tail = tail.get(1..).unwrap_or_default();
-    match label {
-        b"DefNew" | b"ParNew" | b"PSYoungGen" => {
-            if r.collector == Collector::Unknown {
-                r.collector = match label {
-                    b"DefNew" => Collector::Serial,
-                    b"ParNew" => Collector::ParNew,
-                    _ => Collector::Parallel,
-                };
-            }
-            if let Some((change, _, _)) = transition(tail) {
-                r.young = Some(change);
-            }
-            if let Some((change, _, _)) = num::past(tail, b"From:").and_then(transition) {
-                r.survivor_cap = change.cap;
-                r.survivor = Some(change);
-            }
-        }
-        b"Tenured" | b"CMS" | b"ParOldGen" | b"PSOldGen" => {
-            if let Some((change, _, _)) = transition(tail) {
-                r.old = Some(change);
-            }
-        }
-        b"Eden regions" | b"Survivor regions" | b"Old regions" | b"Humongous regions" => {
-            if r.collector == Collector::Unknown {
-                r.collector = Collector::G1;
-            }
-            let change = region_change(tail);
-            match label.first() {
-                Some(b'E') => r.regions.eden = change,
-                Some(b'S') => r.regions.survivor = change,
-                Some(b'O') => r.regions.old = change,
-                _ => r.regions.humongous = change,
-            }
-        }
-        b"Old PLAB allocation" => {
-            let plab = r.plab.get_or_insert_default();
-            plab.used = keyed(tail, b" used: ");
-        }
-        b"Old other allocation" => {
-            let plab = r.plab.get_or_insert_default();
-            plab.direct = keyed(tail, b" direct allocated: ");
-            plab.failed = keyed(tail, b"failure used: ").unwrap_or(0);
-            out.facts().saw_plab = true;
-        }
-        b"Y" | b"y" => {
-            let tail = num::trim(tail);
-            if let Some(t) = num::after(tail, b"Using tenuring threshold: ") {
-                r.threshold_used = num::digits(t).and_then(|(t, _)| u8::try_from(t).ok());
-            } else if let Some(columns) = num::after(tail, b"Promoted:") {
-                // The last column is the end of relocation, in whole megabytes.
-                let last = columns
-                    .split(|b| *b == b' ')
-                    .rfind(|w| w.first().is_some_and(u8::is_ascii_digit));
-                if let Some((bytes, _, _)) = last.and_then(num::size) {
-                    r.promoted = Promoted::Approximate(i64::try_from(bytes).unwrap_or(i64::MAX));
-                }
-            }
-        }
-        _ if label.starts_with(b"Promotion failed") => note_promotion_failed(r),
-        _ => {}
-    }
-}
-
-/// Shenandoah prints the words for single objects that simply stay young.
-fn note_promotion_failed(r: &mut Collection) {
-    r.promotion_failed |= r.collector != Collector::Shenandoah;
-}
-
-/// `60->0(52)`.
-fn region_change(tail: &[u8]) -> Option<RegionChange> {
-    let (before, rest) = num::digits(num::trim(tail))?;
-    let (after, rest) = num::digits(num::after(rest, b"->")?)?;
-    let limit = num::after(rest, b"(")
-        .and_then(num::digits)
-        .map(|(limit, _)| limit);
-    Some(RegionChange {
-        before,
-        after,
-        limit,
-    })
-}
-
-fn keyed(tail: &[u8], key: &[u8]) -> Option<u64> {
-    num::size(num::past(tail, key)?).map(|(bytes, _, _)| bytes)
 }
