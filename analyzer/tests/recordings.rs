@@ -408,6 +408,52 @@ fn colours_are_kept_or_left_out_as_asked() {
     assert!(!run(&["report", "orders-leak.jfr"]).1.contains("\x1b["));
 }
 
+/// A recording of more than 64 MB: its chunk ends with one huge event of a type that nobody declared.
+fn large(dir: &std::path::Path) -> PathBuf {
+    const FILLER: u32 = 65 << 20;
+    let mut bytes = std::fs::read(fixtures().join("orders-leak.jfr")).unwrap();
+    let size = u64::try_from(bytes.len()).unwrap() + u64::from(FILLER);
+    bytes[8..16].copy_from_slice(&size.to_be_bytes());
+    let start = bytes.len();
+    let size = [0, 7, 14].map(|shift| (FILLER >> shift) as u8 | 0x80);
+    bytes.extend(size);
+    bytes.extend([(FILLER >> 21) as u8, 0xf0, 0xf0, 0x7f]);
+    bytes.resize(start + usize::try_from(FILLER).unwrap(), 0);
+    let path = dir.join("large.jfr");
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn progress_of_a_long_read_is_shown_on_a_terminal_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let large = large(dir.path());
+    let out = dir.path().join("report.txt");
+    let [file, out] = [&large, &out].map(|path| path.to_str().unwrap());
+    let (code, stdout, stderr) = run(&["report", "-o", out, file]);
+    assert_eq!((code, stdout.as_str(), stderr.as_str()), (0, "", ""));
+    // `script` gives the command a terminal.
+    let command = format!(
+        "{} report -o {out} {file}",
+        env!("CARGO_BIN_EXE_jfr-chains")
+    );
+    let terminal = Command::new("script")
+        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(std::process::Stdio::null())
+        .output();
+    let Ok(terminal) = terminal else {
+        eprintln!("skipped: script (util-linux) is not installed");
+        return;
+    };
+    let shown = String::from_utf8_lossy(&terminal.stdout);
+    assert!(terminal.status.success(), "{shown}");
+    assert!(
+        shown.contains("reading") && shown.contains("large.jfr"),
+        "{shown}"
+    );
+}
+
 #[test]
 fn a_closed_pipe_is_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_jfr-chains"))
@@ -437,7 +483,7 @@ fn the_documentation_shows_the_report_as_it_is() {
         page("docs/reading-a-report.md").contains(out.trim_end()),
         "docs/reading-a-report.md is stale"
     );
-    let top = out.split("\nWatched, not growing").next().unwrap();
+    let top = out.split("\nWatched, without a signal").next().unwrap();
     assert!(
         page("README.md").contains(top.trim_end()),
         "README.md is stale"

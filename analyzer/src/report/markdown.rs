@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::path::{self, Part};
 use super::safe::{markdown_code as code, markdown_text as text, terminal};
 use super::words::{self, FOOTER};
-use super::{advice, stack, units};
+use super::{advice, stack};
 use crate::gc::section::headline;
 use crate::model::{Chain, Report};
 
@@ -182,13 +182,8 @@ fn searches(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for (label, line) in words::agent(report) {
         writeln!(out, "- **{label}:** {}", text(&line))?;
     }
-    if let Some(last) = report.heap_floor.last() {
-        writeln!(
-            out,
-            "- **Heap after GC:** {} at {}",
-            units::bytes(last.used_bytes),
-            units::clock(last.time)
-        )?;
+    if let Some(heap) = words::heap(report) {
+        writeln!(out, "- {}", text(&heap))?;
     }
     Ok(())
 }

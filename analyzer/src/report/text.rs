@@ -83,6 +83,9 @@ fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if let Some(oom) = words::projection(report) {
         prose(out, "", &oom, Style::new())?;
     }
+    if let Some(heap) = words::heap(report) {
+        prose(out, "", &heap, Style::new())?;
+    }
     for jvm in &report.jvms {
         prose(out, "", &words::jvm(jvm), DIM)?;
     }

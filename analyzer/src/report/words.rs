@@ -78,6 +78,21 @@ pub fn projection(report: &Report) -> Option<String> {
     ))
 }
 
+/// How full the heap was after the last collection; `None` when it is not told, or for several JVMs.
+pub fn heap(report: &Report) -> Option<String> {
+    let last = report.heap_floor.last()?;
+    if report.heap_floor.iter().any(|point| point.jvm != last.jvm) {
+        return None;
+    }
+    let max = last
+        .max_bytes
+        .map_or_else(String::new, |max| format!(" of {}", units::bytes(max)));
+    Some(format!(
+        "Heap after the last collection: {}{max}.",
+        units::bytes(last.used_bytes)
+    ))
+}
+
 /// The projected time to an `OutOfMemoryError`, or why there is none; `None` for other producers.
 fn time_to_oom(report: &Report) -> Option<String> {
     if let Some(seconds) = report.oom.seconds_to_oom {
@@ -241,7 +256,7 @@ pub fn watched(report: &Report) -> Vec<(&'static str, Vec<&Candidate>)> {
         .filter(|c| c.chains.is_empty() && c.noise.is_none());
     let (growing, others): (Vec<_>, Vec<_>) = rest.partition(|c| c.qualifying);
     let others_are = if report.agent.is_some() {
-        "Watched, not growing"
+        "Watched, without a signal"
     } else {
         "Old objects without a path"
     };
@@ -311,7 +326,7 @@ fn standing(candidate: &Candidate) -> String {
         Some("rising") => format!("rises, not for long enough{folds}"),
         _ if candidate.ever_qualified => format!("grew earlier, not at the end{folds}"),
         Some("plateau") => format!("grew earlier, then stayed level{folds}"),
-        _ => format!("does not keep growing{folds}"),
+        _ => format!("no steady growth{folds}"),
     }
 }
 
@@ -583,6 +598,14 @@ pub fn unknowns(report: &Report) -> Vec<String> {
     {
         out.push(
             "Part of the heap was not looked at: another path may hold the same objects."
+                .to_owned(),
+        );
+    }
+    let told = |c: &Chain| c.producer == Producer::JfrChains;
+    if report.chains.iter().any(told) && report.chains.iter().all(|c| c.coverage.is_none()) {
+        out.push(
+            "Searches stop when they have found what they look for: how much of the heap they saw is \
+             not told, and another path may hold the same objects."
                 .to_owned(),
         );
     }

@@ -161,6 +161,23 @@ fn a_datadog_chain_from_a_static_field_reads_like_ours() {
 }
 
 #[test]
+fn a_report_on_datadogs_events_reads_like_one_on_ours() {
+    let report = report_of(datadog(
+        8,
+        &[
+            "com/acme/Order",
+            "[Ljava/lang/Object;",
+            "java/util/ArrayList",
+            "com/acme/OrderCache",
+        ],
+        &["element", "elementData", "BY_CUSTOMER", "static_field"],
+    ));
+    let mut out = Vec::new();
+    crate::report::text::write(&report, &mut anstream::StripStream::new(&mut out)).unwrap();
+    insta::assert_snapshot!(String::from_utf8(out).unwrap());
+}
+
+#[test]
 fn a_datadog_chain_from_a_native_root_keeps_every_class() {
     let report = report_of(datadog(
         21,
@@ -269,6 +286,35 @@ fn the_text_of_a_path_suffices_when_its_hops_are_gone() {
     assert_eq!(chain.hops.len(), 4);
     assert_eq!(chain.share, Some(0.5));
     assert!(report.candidates[0].chains.contains(&chain.id));
+}
+
+#[test]
+fn noise_is_ranked_last_and_told_with_its_reason() {
+    let report = written(|recording| {
+        recording.emit(1, &status(20));
+        recording.emit(2, &chain(PATH, "durable"));
+        let mut warm_up = chain(
+            "static-field java.lang.invoke.MethodType.INTERN -> ::INTERN java.util.HashMap -> .table \
+             java.util.HashMap$Node[] -> [1] java.lang.invoke.MethodType",
+            "durable",
+        );
+        warm_up.chain = 8;
+        warm_up.root_description = Name::of("java.lang.invoke.MethodType.INTERN");
+        warm_up.candidate_name = Name::of("java.lang.invoke.MethodType");
+        warm_up.leaf_class = Name::of("java.lang.invoke.MethodType");
+        warm_up.retained_sampled_bytes = Bytes(1 << 40);
+        recording.emit(3, &warm_up);
+    });
+    let leaves: Vec<&str> = report.chains.iter().map(|c| c.leaf.as_str()).collect();
+    assert_eq!(leaves, ["com.acme.V", "java.lang.invoke.MethodType"]);
+    let mut out = Vec::new();
+    crate::report::text::write(&report, &mut anstream::StripStream::new(&mut out)).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let (_, last) = text.split_once("Probably warm-up").unwrap();
+    assert!(
+        last.contains("java.lang.invoke.MethodType held by"),
+        "{text}"
+    );
 }
 
 #[test]

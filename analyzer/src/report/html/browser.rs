@@ -127,9 +127,22 @@ fn everything_that_folds_can_be_opened_without_an_error() {
     assert!(seen["polylines"].as_u64().unwrap() >= 3, "{seen}");
 }
 
+/// The report of a recording of our own programs.
+fn of_recording(name: &str) -> Report {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/recordings");
+    let recording = crate::reader::Recording::open(&dir.join(name)).unwrap();
+    let read = crate::model::build::read(&recording, &|_| {});
+    crate::model::merge::merge(vec![read])
+}
+
 #[test]
 fn a_phone_needs_no_sideways_scrolling() {
-    for report in [sample::leak(), sample::hostile()] {
+    for report in [
+        sample::leak(),
+        sample::hostile(),
+        of_recording("two-leaks.jfr"),
+        of_recording("jdk-paths.jfr"),
+    ] {
         let Some(seen) = probe(&report, "500,900", false) else {
             return;
         };
