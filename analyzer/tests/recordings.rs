@@ -415,9 +415,10 @@ fn large(dir: &std::path::Path) -> PathBuf {
     let size = u64::try_from(bytes.len()).unwrap() + u64::from(FILLER);
     bytes[8..16].copy_from_slice(&size.to_be_bytes());
     let start = bytes.len();
-    let size = [0, 7, 14].map(|shift| (FILLER >> shift) as u8 | 0x80);
-    bytes.extend(size);
-    bytes.extend([(FILLER >> 21) as u8, 0xf0, 0xf0, 0x7f]);
+    // Its size in four bytes of seven bits, then its type.
+    let seven = |shift: u32| u8::try_from(FILLER >> shift & 0x7f).unwrap();
+    bytes.extend([0, 7, 14].map(|shift| seven(shift) | 0x80));
+    bytes.extend([seven(21), 0xf0, 0xf0, 0x7f]);
     bytes.resize(start + usize::try_from(FILLER).unwrap(), 0);
     let path = dir.join("large.jfr");
     std::fs::write(&path, bytes).unwrap();
