@@ -1,7 +1,7 @@
 //! The agent library and the command, built when they are missing or stale.
 
 use crate::{Child, paths};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -20,6 +20,17 @@ pub fn agent_library() -> anyhow::Result<PathBuf> {
         )
     });
     built.clone().map_err(anyhow::Error::msg)
+}
+
+/// The JVM's argument that loads the built agent with `options` (`file=a.jfr,interval=16k`), none when empty.
+pub fn agent_argument(options: &str) -> anyhow::Result<String> {
+    Ok(agent_argument_of(&agent_library()?, options))
+}
+
+/// The JVM's argument that loads `library` with `options`, none when empty.
+pub fn agent_argument_of(library: &Path, options: &str) -> String {
+    let equals = if options.is_empty() { "" } else { "=" };
+    format!("-agentpath:{}{equals}{options}", library.display())
 }
 
 /// The built command, `jfr-chains`: `JFR_CHAINS_BIN` when set, else the debug build, which cargo brings

@@ -4,14 +4,14 @@
 //! A test reads like this:
 //!
 //! ```no_run
-//! use jfr_chains_tests::{Child, Jdk, agent_library, java_fixtures, scratch, skip};
+//! use jfr_chains_tests::{Child, Jdk, agent_argument, java_fixtures, scratch, skip};
 //! use std::time::Duration;
 //!
 //! let Some(jdk) = Jdk::feature(25) else { return skip("orders_25", "JDK 25") };
 //! let dir = scratch("orders_25").unwrap();
 //! let recording = dir.path().join("leak.jfr");
 //! let out = Child::java(&jdk)
-//!     .arg(format!("-agentpath:{}=file={}", agent_library().unwrap().display(), recording.display()))
+//!     .arg(agent_argument(&format!("file={}", recording.display())).unwrap())
 //!     .arg("-cp").arg(java_fixtures().unwrap().classes())
 //!     .arg("orders.OrderService")
 //!     .run(Duration::from_secs(60)).unwrap();
@@ -33,7 +33,7 @@ mod shapes;
 mod skip;
 mod soak;
 
-pub use artifacts::{agent_library, cli_binary, walk_probe};
+pub use artifacts::{agent_argument, agent_argument_of, agent_library, cli_binary, walk_probe};
 pub use child::{Child, Finished, Running};
 pub use collector::Collector;
 pub use fixtures::{JavaFixtures, java_fixtures, native_fixture};

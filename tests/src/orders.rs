@@ -1,7 +1,7 @@
 //! The demo service under the agent: started once per JDK and variant, looked at by many tests.
 
 use crate::{
-    Child, Collector, Finished, Jdk, agent_library, cli_binary, java_fixtures, report, scratch,
+    Child, Collector, Finished, Jdk, agent_argument, cli_binary, java_fixtures, report, scratch,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -69,12 +69,11 @@ impl OrderRun {
             .args(self.collector.flags())
             .arg("-Xmx256m")
             .args(&self.flags)
-            .arg(format!(
-                "-agentpath:{}=file={}{}",
-                agent_library()?.display(),
+            .arg(agent_argument(&format!(
+                "file={}{}",
                 recording.display(),
                 self.options
-            ))
+            ))?)
             .arg("-cp")
             .arg(java_fixtures()?.classes())
             .args([

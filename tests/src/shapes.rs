@@ -6,7 +6,7 @@ mod run;
 
 pub use run::{Cell, Outcome, report};
 
-use crate::{Child, Collector, Jdk, java_fixtures, native_fixture, paths};
+use crate::{Child, Collector, Jdk, agent_argument_of, java_fixtures, native_fixture, paths};
 use anyhow::Context as _;
 use pattern::Pattern;
 use serde::Deserialize;
@@ -117,10 +117,9 @@ impl Shape {
         let mut java = Child::java(jdk)
             .args(collector.flags())
             .args(["-Xmx96m", "-XX:TieredStopAtLevel=1", "-Xcheck:jni"])
-            .arg(format!(
-                "-agentpath:{}=file={},{options}",
-                agent.display(),
-                recording.display()
+            .arg(agent_argument_of(
+                agent,
+                &format!("file={},{options}", recording.display()),
             ));
         if self.id == "21" {
             java = java.arg(format!("-Dleak.library={}", native_fixture(jdk)?.display()));

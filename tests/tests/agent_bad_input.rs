@@ -1,20 +1,16 @@
 //! Bad input gets one clear line and the application runs on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
-use jfr_chains_tests::{Child, Finished, Jdk, agent_library, java_fixtures, scratch, skip};
+use jfr_chains_tests::{
+    Child, Finished, Jdk, agent_argument, agent_argument_of, agent_library, java_fixtures, scratch,
+    skip,
+};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn jdks(test: &str) -> Vec<Jdk> {
     Jdk::among(test, &[17, 25])
-}
-
-fn agent(options: &str) -> String {
-    format!(
-        "-agentpath:{}={options}",
-        agent_library().unwrap().display()
-    )
 }
 
 /// Runs a small program under these agents.
@@ -41,12 +37,12 @@ fn assert_one_line(out: &Finished, wanted: &str) {
 #[test]
 fn a_wrong_option_is_named_with_its_range() {
     for jdk in jdks("wrong option") {
-        let out = run(&jdk, &[agent("interval=12q")]);
+        let out = run(&jdk, &[agent_argument("interval=12q").unwrap()]);
         assert_one_line(
             &out,
             "interval takes a size in 1k..1g (units k, m, g); the agent is idle, the application runs on",
         );
-        let out = run(&jdk, &[agent("config=/nowhere/at/all")]);
+        let out = run(&jdk, &[agent_argument("config=/nowhere/at/all").unwrap()]);
         assert_one_line(&out, "option config=\"/nowhere/at/all\": No such file");
     }
 }
@@ -58,7 +54,7 @@ fn a_refused_start_leaves_one_status_event_in_the_own_file() {
         let file = dir.path().join("refused.jfr");
         let out = run(
             &jdk,
-            &[agent(&format!("file={},depth=900", file.display()))],
+            &[agent_argument(&format!("file={},depth=900", file.display())).unwrap()],
         );
         assert_one_line(&out, "depth takes a whole number of frames in 0..512");
         let print = Child::new(jdk.tool("jfr").unwrap())
@@ -77,7 +73,7 @@ fn a_refused_start_leaves_one_status_event_in_the_own_file() {
 #[test]
 fn strict_fails_the_start() {
     for jdk in jdks("strict") {
-        let out = run(&jdk, &[agent("interval=12q,strict=on")]);
+        let out = run(&jdk, &[agent_argument("interval=12q,strict=on").unwrap()]);
         assert_eq!(
             (out.code(), out.stdout.contains("ready")),
             (Some(1), false),
@@ -91,15 +87,18 @@ fn strict_fails_the_start() {
 fn a_missing_folder_and_an_unwritable_file_are_said() {
     for jdk in jdks("unwritable file") {
         assert_one_line(
-            &run(&jdk, &[agent("file=/nowhere/x.jfr")]),
+            &run(&jdk, &[agent_argument("file=/nowhere/x.jfr").unwrap()]),
             "folder /nowhere does not exist",
         );
         assert_one_line(
-            &run(&jdk, &[agent("file=/proc/x.jfr")]),
+            &run(&jdk, &[agent_argument("file=/proc/x.jfr").unwrap()]),
             "cannot write /proc/x.jfr",
         );
         let dir = scratch("agent_folder").unwrap();
-        let out = run(&jdk, &[agent(&format!("file={}", dir.path().display()))]);
+        let out = run(
+            &jdk,
+            &[agent_argument(&format!("file={}", dir.path().display())).unwrap()],
+        );
         assert_one_line(&out, "is no regular file");
     }
 }
@@ -110,7 +109,10 @@ fn a_full_device_costs_the_recording_and_not_the_application() {
         return skip("full device", "/dev/full");
     }
     for jdk in jdks("full device") {
-        assert_one_line(&run(&jdk, &[agent("file=/dev/full")]), "/dev/full");
+        assert_one_line(
+            &run(&jdk, &[agent_argument("file=/dev/full").unwrap()]),
+            "/dev/full",
+        );
     }
 }
 
@@ -120,8 +122,8 @@ fn a_second_load_keeps_the_first_agent() {
         let dir = scratch("agent_twice").unwrap();
         let (first, second) = (dir.path().join("a.jfr"), dir.path().join("b.jfr"));
         let agents = [
-            agent(&format!("file={}", first.display())),
-            agent(&format!("file={}", second.display())),
+            agent_argument(&format!("file={}", first.display())).unwrap(),
+            agent_argument(&format!("file={}", second.display())).unwrap(),
         ];
         assert_one_line(
             &run(&jdk, &agents),
@@ -139,8 +141,8 @@ fn a_second_copy_of_the_library_says_who_has_the_sampler() {
         std::fs::copy(agent_library().unwrap(), &copy).unwrap();
         let file = |name: &str| format!("file={}", dir.path().join(name).display());
         let agents = [
-            agent(&file("a.jfr")),
-            format!("-agentpath:{}={}", copy.display(), file("b.jfr")),
+            agent_argument(&file("a.jfr")).unwrap(),
+            agent_argument_of(&copy, &file("b.jfr")),
         ];
         // The program waits: an agent whose JVM ends at once gives the sampler back before the other asks.
         let mut jvm = Child::java(&jdk)
@@ -187,7 +189,7 @@ fn jdk_tools_that_inherit_the_agent_are_left_alone() {
                 };
                 let out = Child::new(program)
                     .args(arguments)
-                    .env("JAVA_TOOL_OPTIONS", agent(&options))
+                    .env("JAVA_TOOL_OPTIONS", agent_argument(&options).unwrap())
                     .run(LIMIT)
                     .unwrap();
                 assert!(out.ok(), "{out}");
@@ -210,7 +212,7 @@ fn a_file_that_another_jvm_writes_is_left_alone_and_said() {
             Child::java(&jdk)
                 .env(
                     "JAVA_TOOL_OPTIONS",
-                    agent(&format!("file={}", file.display())),
+                    agent_argument(&format!("file={}", file.display())).unwrap(),
                 )
                 .arg("-cp")
                 .arg(java_fixtures().unwrap().classes())
@@ -240,7 +242,7 @@ fn templates_make_one_file_a_process() {
         let dir = scratch("agent_template").unwrap();
         let out = run(
             &jdk,
-            &[agent(&format!("file={}/a-%p-%t.jfr", dir.path().display()))],
+            &[agent_argument(&format!("file={}/a-%p-%t.jfr", dir.path().display())).unwrap()],
         );
         assert_eq!((out.code(), out.stderr.as_str()), (Some(3), ""), "{out}");
         let name = std::fs::read_dir(dir.path())

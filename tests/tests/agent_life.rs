@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use jfr_chains_tests::{
-    Child, Collector, Finished, Jdk, agent_library, java_fixtures, scratch, skip,
+    Child, Collector, Finished, Jdk, agent_argument, java_fixtures, scratch, skip,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -16,17 +16,10 @@ fn jdks(test: &str) -> Vec<Jdk> {
     Jdk::among(test, &JDKS)
 }
 
-fn agent(options: &str) -> String {
-    format!(
-        "-agentpath:{}={options}",
-        agent_library().unwrap().display()
-    )
-}
-
 fn program(jdk: &Jdk, options: &str, arguments: &[&str]) -> Child {
     Child::java(jdk)
         .args(["-Xcheck:jni", "-Xmx96m"])
-        .arg(agent(options))
+        .arg(agent_argument(options).unwrap())
         .arg("-cp")
         .arg(java_fixtures().unwrap().classes())
         .arg("life.Exits")
@@ -82,7 +75,7 @@ fn collector_runs(collector: Collector) {
         let out = Child::java(&jdk)
             .args(collector.flags())
             .args(["-Xcheck:jni", "-Xmx96m"])
-            .arg(agent(&format!("file={},log=info", file.display())))
+            .arg(agent_argument(&format!("file={},log=info", file.display())).unwrap())
             .arg("-cp")
             .arg(java_fixtures().unwrap().classes())
             .args(["life.Exits", "return", "1500"])
@@ -224,7 +217,7 @@ fn a_jvm_without_management_and_jfr_modules_is_served_and_told_once() {
         let file = dir.path().join("base.jfr");
         let out = Child::java(&jdk)
             .args(["--limit-modules", "java.base", "-Xcheck:jni", "-Xmx96m"])
-            .arg(agent(&format!("file={}", file.display())))
+            .arg(agent_argument(&format!("file={}", file.display())).unwrap())
             .arg("-cp")
             .arg(java_fixtures().unwrap().classes())
             .args(["life.Exits", "return", "800"])

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use jfr_chains_tests::{
-    Child, Finished, Jdk, Running, agent_library, cli_binary, java_fixtures, report, scratch, skip,
+    Child, Finished, Jdk, Running, agent_argument_of, agent_library, cli_binary, java_fixtures,
+    report, scratch, skip,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -302,7 +303,7 @@ fn agent_path_prints_a_library_that_a_jvm_loads() {
         let out = with_agent(&["agent-path"]).run(LIMIT).unwrap();
         ok(&out);
         let java = Child::java(&jdk)
-            .arg(format!("-agentpath:{}", out.stdout.trim()))
+            .arg(agent_argument_of(Path::new(out.stdout.trim()), ""))
             .arg("-version")
             .run(LIMIT)
             .unwrap();

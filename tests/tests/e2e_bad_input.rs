@@ -2,7 +2,7 @@
 //! application runs on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
-use jfr_chains_tests::{Child, Finished, Jdk, agent_library, java_fixtures, scratch, skip};
+use jfr_chains_tests::{Child, Finished, Jdk, agent_argument, java_fixtures, scratch, skip};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(90);
@@ -14,10 +14,7 @@ fn jdks(name: &str) -> Vec<Jdk> {
 /// A short program under the agent with these options, and further flags.
 fn program(jdk: &Jdk, options: &str, flags: &[&str]) -> Child {
     Child::java(jdk)
-        .arg(format!(
-            "-agentpath:{}={options}",
-            agent_library().unwrap().display()
-        ))
+        .arg(agent_argument(options).unwrap())
         .args(flags)
         .args(["-Xmx64m", "-cp"])
         .arg(java_fixtures().unwrap().classes())
@@ -105,10 +102,7 @@ fn a_file_of_another_live_process_is_left_alone() {
         let file = dir.path().join("leak.jfr");
         let options = format!("file={}", file.display());
         let mut first = Child::java(&jdk)
-            .arg(format!(
-                "-agentpath:{}={options}",
-                agent_library().unwrap().display()
-            ))
+            .arg(agent_argument(&options).unwrap())
             .args(["-Xmx64m", "-cp"])
             .arg(java_fixtures().unwrap().classes())
             .args([
@@ -147,11 +141,7 @@ fn a_second_agent_in_one_jvm_stays_out() {
         let dir = scratch("second").unwrap();
         let agent = |file: &str| {
             let file = dir.path().join(file);
-            format!(
-                "-agentpath:{}=file={}",
-                agent_library().unwrap().display(),
-                file.display()
-            )
+            agent_argument(&format!("file={}", file.display())).unwrap()
         };
         let out = program(
             &jdk,
@@ -174,11 +164,7 @@ fn a_jdk_tool_that_inherits_the_agent_works_as_ever() {
     for jdk in jdks(name) {
         let dir = scratch("tool").unwrap();
         let file = dir.path().join("leak.jfr");
-        let options = format!(
-            "-agentpath:{}=file={}",
-            agent_library().unwrap().display(),
-            file.display()
-        );
+        let options = agent_argument(&format!("file={}", file.display())).unwrap();
         for tool in ["javac", "jfr", "jcmd"] {
             let Some(path) = jdk.tool(tool) else {
                 skip(name, &format!("{tool} of JDK {}", jdk.version()));

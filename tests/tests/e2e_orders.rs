@@ -312,10 +312,7 @@ fn a_failing_program_fails_as_it_would_without_the_agent() {
             .arg(jfr_chains_tests::java_fixtures().unwrap().classes())
             .args(["orders.OrderService", "seconds=soon"]);
         let with_agent = Child::java(&jdk)
-            .arg(format!(
-                "-agentpath:{}",
-                jfr_chains_tests::agent_library().unwrap().display()
-            ))
+            .arg(jfr_chains_tests::agent_argument("").unwrap())
             .arg("-cp")
             .arg(jfr_chains_tests::java_fixtures().unwrap().classes())
             .args(["orders.OrderService", "seconds=soon"]);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use jfr_chains_tests::{
-    Child, Jdk, Running, agent_library, java_fixtures, scratch, skip, workspace,
+    Child, Jdk, Running, agent_argument, java_fixtures, scratch, skip, workspace,
 };
 use jfr_format::schema;
 use std::path::Path;
@@ -21,13 +21,6 @@ fn jdks(test: &str) -> Vec<Jdk> {
         }
     }
     jdks
-}
-
-fn agent(options: &str) -> String {
-    format!(
-        "-agentpath:{}={options}",
-        agent_library().unwrap().display()
-    )
 }
 
 fn java(jdk: &Jdk) -> Child {
@@ -98,7 +91,7 @@ fn chains_are_in_dumps_late_recordings_and_the_exit_file() {
         );
         let mut service = java(&jdk)
             .arg(start)
-            .arg(agent("log=info"))
+            .arg(agent_argument("log=info").unwrap())
             .args(["orders.OrderService", "leak=on", "seconds=300"])
             .start()
             .unwrap();
@@ -172,7 +165,7 @@ fn settings_switch_each_event_on_and_off() {
         );
         let out = java(&jdk)
             .arg(start)
-            .arg(agent(""))
+            .arg(agent_argument("").unwrap())
             .args(["orders.OrderService", "leak=off", "seconds=15"])
             .run(LIMIT)
             .unwrap();
@@ -209,7 +202,7 @@ fn a_jvm_without_jfr_is_told_once_and_runs_on() {
     for jdk in jdks("a_jvm_without_jfr_is_told_once_and_runs_on") {
         let out = java(&jdk)
             .args(["--limit-modules", "java.base,java.management"])
-            .arg(agent(""))
+            .arg(agent_argument("").unwrap())
             .args(["orders.OrderService", "leak=off", "seconds=4"])
             .run(LIMIT)
             .unwrap();
@@ -228,7 +221,7 @@ fn a_jvm_whose_jfr_is_switched_off_is_told_once_and_runs_on() {
     for jdk in jdks("a_jvm_whose_jfr_is_switched_off_is_told_once_and_runs_on") {
         let out = java(&jdk)
             .args(["-XX:-FlightRecorder", "-XX:+IgnoreUnrecognizedVMOptions"])
-            .arg(agent(""))
+            .arg(agent_argument("").unwrap())
             .args(["orders.OrderService", "leak=off", "seconds=4"])
             .run(LIMIT)
             .unwrap();
@@ -246,7 +239,7 @@ fn a_jvm_that_never_records_is_left_alone() {
     for jdk in jdks("a_jvm_that_never_records_is_left_alone") {
         let out = java(&jdk)
             .arg("-Xlog:jfr*=info")
-            .arg(agent(""))
+            .arg(agent_argument("").unwrap())
             .args(["orders.OrderService", "leak=off", "seconds=4"])
             .run(LIMIT)
             .unwrap();

@@ -3,7 +3,9 @@
 use crate::{jdk, steps};
 use anyhow::{Context as _, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
-use jfr_chains_tests::{Child, Collector, Finished, Jdk, Running, java_fixtures, target_dir};
+use jfr_chains_tests::{
+    Child, Collector, Finished, Jdk, Running, agent_argument_of, java_fixtures, target_dir,
+};
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -63,10 +65,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let service = Child::java(&jdk)
         .args(collector.flags())
         .arg("-Xmx256m")
-        .arg(format!(
-            "-agentpath:{}=file={}",
-            built.agent.display(),
-            recording.display()
+        .arg(agent_argument_of(
+            &built.agent,
+            &format!("file={}", recording.display()),
         ))
         .arg("-cp")
         .arg(java_fixtures()?.classes())
