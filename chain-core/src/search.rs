@@ -257,7 +257,7 @@ impl Search {
     }
 
     /// A candidate is resolved when a verified chain from a durable root exists and 64 instances
-    /// have been tallied by signature or all roots are drained; a transient-only or soft-only chain
+    /// have been tallied by one signature or all roots are drained; a transient-only or soft-only chain
     /// stays provisional until they are.
     pub fn resolve(&mut self) -> InlineVec<ClassId, MAX_CANDIDATES> {
         let drained = self.drained && self.roots_settled() && !self.truncated;
@@ -310,7 +310,8 @@ impl Search {
                 {
                     t.any = true;
                     t.durable |= c.chain.strength == Strength::Durable;
-                    t.tallied = t.tallied.max(c.reached).max(c.instances);
+                    // Not all that were reached: strings and arrays are below every static, one here and one there.
+                    t.tallied = t.tallied.max(c.instances);
                 }
                 t
             })
