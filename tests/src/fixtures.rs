@@ -2,11 +2,14 @@
 
 use crate::{Child, Jdk, paths};
 use anyhow::{Context as _, ensure};
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+/// For Maven to fetch some ten jars.
+const FETCH_LIMIT: Duration = Duration::from_secs(600);
 const COMPILE_LIMIT: Duration = Duration::from_secs(300);
 /// Feature release that `fixtures/java` is compiled for.
 const BASE_RELEASE: u32 = 11;
@@ -38,6 +41,51 @@ pub fn java_fixtures() -> anyhow::Result<JavaFixtures> {
     static COMPILED: OnceLock<Result<JavaFixtures, String>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| compile_all().map_err(|e| format!("{e:#}")));
     compiled.clone().map_err(anyhow::Error::msg)
+}
+
+/// Class path of `fixtures/libraries` with the libraries themselves, which Maven fetches once; a program needs
+/// [`JavaFixtures::classes`] too. Errs without `mvn`.
+pub fn library_fixtures() -> anyhow::Result<OsString> {
+    static COMPILED: OnceLock<Result<OsString, String>> = OnceLock::new();
+    let compiled = COMPILED.get_or_init(|| libraries().map_err(|e| format!("{e:#}")));
+    compiled.clone().map_err(anyhow::Error::msg)
+}
+
+fn libraries() -> anyhow::Result<OsString> {
+    let jdk = Jdk::compiler(BASE_RELEASE).context("no JDK with javac found")?;
+    let folder = paths::workspace().join("fixtures/libraries");
+    let pom = folder.join("pom.xml");
+    let base = paths::target_dir().join("fixtures");
+    std::fs::create_dir_all(&base)?;
+    let jars = base.join(format!(
+        "libraries-{:08x}",
+        crc32fast::hash(&std::fs::read(&pom)?)
+    ));
+    let lock = File::create(base.join("libraries-lock"))?;
+    lock.lock()?;
+    if !jars.is_dir() {
+        let fresh = tempfile::tempdir_in(&base)?;
+        let run = Child::new("mvn")
+            .args(["-q", "-B", "dependency:copy-dependencies", "-f"])
+            .arg(&pom)
+            .arg(format!("-DoutputDirectory={}", fresh.path().display()))
+            .run(FETCH_LIMIT)?;
+        ensure!(run.ok(), "{run}");
+        std::fs::rename(fresh.path(), &jars)?;
+    }
+    let mut class_path = OsString::from(java_fixtures()?.classes());
+    class_path.push(":");
+    class_path.push(jars.join("*"));
+    let compiled = compile(
+        &jdk,
+        &folder.join("java"),
+        BASE_RELEASE,
+        Some(Path::new(&class_path)),
+    )?;
+    let mut class_path = compiled.into_os_string();
+    class_path.push(":");
+    class_path.push(jars.join("*"));
+    Ok(class_path)
 }
 
 fn compile_all() -> anyhow::Result<JavaFixtures> {

@@ -4,9 +4,12 @@ mod pattern;
 mod probe;
 mod run;
 
-pub use run::{Cell, Outcome, report};
+pub use run::{Cell, Leak, Outcome, report};
 
-use crate::{Child, Collector, Jdk, agent_argument_of, java_fixtures, native_fixture, paths};
+use crate::{
+    Child, Collector, Jdk, agent_argument_of, java_fixtures, library_fixtures, native_fixture,
+    paths,
+};
 use anyhow::Context as _;
 use pattern::Pattern;
 use serde::Deserialize;
@@ -33,6 +36,12 @@ pub struct Shape {
     /// Whether the verdict is all: a search may start while something fills up.
     #[serde(default)]
     pub control: bool,
+    /// How many containers grow with it, each of which may be told as the leak.
+    #[serde(default = "one")]
+    pub containers: usize,
+    /// Whether it is planted in a library: of `fixtures/libraries`.
+    #[serde(default)]
+    pub library: bool,
     /// Why the report is not true of it yet; the matrix shows it, the tests leave it out.
     #[serde(default)]
     pub open: Option<String>,
@@ -72,6 +81,10 @@ fn eleven() -> u32 {
     11
 }
 
+fn one() -> usize {
+    1
+}
+
 fn thousand() -> u32 {
     1000
 }
@@ -86,7 +99,16 @@ fn durable() -> Vec<String> {
 
 /// Every shape, by id.
 pub fn shapes() -> anyhow::Result<Vec<Shape>> {
-    let path = paths::workspace().join("fixtures/expected/shapes.toml");
+    table("shapes.toml")
+}
+
+/// The leaks that are planted in real libraries, by id; see [`crate::library_fixtures`].
+pub fn library_leaks() -> anyhow::Result<Vec<Shape>> {
+    table("libraries.toml")
+}
+
+fn table(name: &str) -> anyhow::Result<Vec<Shape>> {
+    let path = paths::workspace().join("fixtures/expected").join(name);
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let table: Table = toml::from_str(&text).with_context(|| path.display().to_string())?;
     Ok(table.shape)
@@ -113,6 +135,10 @@ impl Shape {
                     .classes21()
                     .context("no compiler for JDK 21 fixtures")?,
             );
+        }
+        if self.library {
+            class_path.push(":");
+            class_path.push(library_fixtures()?);
         }
         let mut java = Child::java(jdk)
             .args(collector.flags())
@@ -233,7 +259,7 @@ fn shown(chain: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{paths, shapes};
+    use super::{library_leaks, paths, shapes};
     use serde_json::json;
 
     #[test]
@@ -255,6 +281,24 @@ mod tests {
             );
             assert_eq!(shape.control, shape.paths.is_empty(), "{}", shape.id);
             assert_eq!(shape.control, shape.root.is_none(), "{}", shape.id);
+        }
+    }
+
+    #[test]
+    fn every_program_of_a_library_has_a_truth_that_names_it() {
+        let leaks = library_leaks().unwrap();
+        assert!(leaks.len() >= 5);
+        for leak in leaks {
+            let file = format!("libraries/java/{}.java", leak.class.replace('.', "/"));
+            assert!(
+                paths::workspace().join("fixtures").join(&file).is_file(),
+                "{file}"
+            );
+            assert!(
+                leak.library && leak.root.is_some() && !leak.paths.is_empty(),
+                "{}",
+                leak.id
+            );
         }
     }
 

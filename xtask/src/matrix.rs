@@ -4,14 +4,14 @@ use crate::steps;
 use anyhow::{Context as _, bail, ensure};
 use comfy_table::{Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
-use jfr_chains_tests::{Cell, Collector, Jdk, Shape, shapes};
-use std::collections::{BTreeMap, VecDeque};
+use jfr_chains_tests::{Cell, Collector, Jdk, Leak, Shape, library_leaks, shapes};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 
 /// Options of `matrix`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Ids of shapes (01 to 29, 30a to 30d); default: all.
+    /// Ids of shapes (01 to 29, 30a to 30d; L1 to L7 are planted in libraries); default: all.
     #[arg(long, value_delimiter = ',')]
     shape: Vec<String>,
     /// Feature releases; default: 11, 17, 21 and 25, as far as found.
@@ -26,6 +26,12 @@ pub struct Options {
     /// JVMs at once.
     #[arg(long, default_value_t = 4)]
     jobs: usize,
+    /// Runs of each cell: all must tell a shape's leak by one identity.
+    #[arg(long, default_value_t = 1)]
+    repeat: u32,
+    /// Holds each true report against a heap dump of the same process.
+    #[arg(long)]
+    dump: bool,
     /// Builds without optimisation.
     #[arg(long)]
     dev: bool,
@@ -44,14 +50,20 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let bar = ProgressBar::new(jobs.len().try_into()?);
     bar.set_style(ProgressStyle::with_template("{elapsed} {pos}/{len} {msg}")?);
     let queue = Mutex::new(VecDeque::from(jobs));
-    let results: Mutex<BTreeMap<(String, String), String>> = Mutex::default();
-    let failures: Mutex<Vec<String>> = Mutex::default();
+    let results = Mutex::new(Results::default());
     std::thread::scope(|scope| {
         for _ in 0..options.jobs.max(1) {
             scope.spawn(|| {
                 while let Some(job) = queue.lock().ok().and_then(|mut queue| queue.pop_front()) {
-                    let (short, failure) = result(&job);
-                    let line = format!("{} {} {short}", job.shape.id, job.column);
+                    let Told {
+                        short,
+                        failure,
+                        leak,
+                    } = told(&job);
+                    let mut line = format!("{} {} {short}", job.shape.id, job.column);
+                    if let Some(failure) = &failure {
+                        line = format!("{line}: {failure}");
+                    }
                     if bar.is_hidden() {
                         eprintln!("{line}");
                     } else {
@@ -59,33 +71,105 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                     }
                     bar.inc(1);
                     let row = format!("{} {}", job.shape.id, job.shape.what);
-                    if let (Ok(mut results), Ok(mut failures)) = (results.lock(), failures.lock()) {
-                        failures
-                            .extend(failure.map(|text| format!("{row}, {}: {text}", job.column)));
-                        results.insert((row, job.column), short);
+                    if let Ok(mut results) = results.lock() {
+                        let failure = failure.map(|text| format!("{row}, {}: {text}", job.column));
+                        let cell = (row.clone(), job.column);
+                        if failure.is_some() || !results.wrong.contains(&cell) {
+                            results.cells.insert(cell.clone(), short);
+                        }
+                        if let Some(failure) = failure {
+                            results.failures.push(failure);
+                            results.wrong.insert(cell);
+                        }
+                        if let Some(leak) = leak {
+                            let known = results.leaks.entry(row).or_default();
+                            known.containers = job.shape.containers;
+                            *known.told.entry(leak).or_default() += 1;
+                        }
                     }
                 }
             });
         }
     });
     bar.finish_and_clear();
-    let (results, failures) = (results.into_inner()?, failures.into_inner()?);
-    print(&format!("{}\n", table(&results)))?;
-    for failure in &failures {
+    let results = results.into_inner()?;
+    print(&format!("{}\n", table(&results.cells)))?;
+    if options.repeat > 1 {
+        print(&format!("{}\n", signatures(&results.leaks)))?;
+    }
+    for failure in &results.failures {
         print(&format!("\n{failure}\n"))?;
     }
     ensure!(
-        failures.is_empty(),
+        results.failures.is_empty(),
         "{} of {} cells are wrong",
-        failures.len(),
-        results.len()
+        results.wrong.len(),
+        results.cells.len()
     );
+    for (row, known) in &results.leaks {
+        ensure!(
+            known.identities() <= known.containers,
+            "{row} is told as {} leaks: {:#?}",
+            known.identities(),
+            known.told
+        );
+    }
     Ok(())
+}
+
+/// What came of the runs so far, by row and column where it belongs to a cell.
+#[derive(Default)]
+struct Results {
+    cells: BTreeMap<(String, String), String>,
+    wrong: BTreeSet<(String, String)>,
+    failures: Vec<String>,
+    leaks: BTreeMap<String, Known>,
+}
+
+/// What a row's true chains are known by, and how many runs told each.
+#[derive(Default)]
+struct Known {
+    containers: usize,
+    told: BTreeMap<Leak, u32>,
+}
+
+impl Known {
+    fn identities(&self) -> usize {
+        let identities: BTreeSet<&str> = self
+            .told
+            .keys()
+            .map(|leak| leak.identity.as_str())
+            .collect();
+        identities.len()
+    }
+}
+
+/// One line a shape: runs that told it, identities, and the ids of chains with how often each was told.
+fn signatures(leaks: &BTreeMap<String, Known>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN);
+    table.set_header(["shape", "runs", "identities", "chains (id x runs)"]);
+    for (row, known) in leaks {
+        let runs: u32 = known.told.values().sum();
+        let ids: Vec<String> = known
+            .told
+            .iter()
+            .map(|(leak, runs)| format!("{} x {runs}", leak.id))
+            .collect();
+        table.add_row([
+            row.clone(),
+            runs.to_string(),
+            known.identities().to_string(),
+            ids.join(", "),
+        ]);
+    }
+    table
 }
 
 fn jobs(options: &Options) -> anyhow::Result<Vec<Job>> {
     let built = steps::build(options.dev)?;
-    let all = shapes()?;
+    let mut all = shapes()?;
+    all.extend(library_leaks()?);
     let wanted = |shape: &Shape| options.shape.is_empty() || options.shape.contains(&shape.id);
     if let Some(unknown) = options
         .shape
@@ -121,31 +205,48 @@ fn jobs(options: &Options) -> anyhow::Result<Vec<Job>> {
                 agent: built.agent.clone(),
                 command: built.command.clone(),
                 seconds: options.seconds,
+                dump: options.dump,
             };
             let column = format!("{feature} {}", collector.name());
             let fitting = all
                 .iter()
                 .filter(|shape| wanted(shape) && feature >= shape.jdk)
                 .cloned();
-            jobs.extend(fitting.map(|shape| Job {
-                shape,
-                column: column.clone(),
-                cell: cell.clone(),
-            }));
+            for shape in fitting {
+                jobs.extend((0..options.repeat.max(1)).map(|_| Job {
+                    shape: shape.clone(),
+                    column: column.clone(),
+                    cell: cell.clone(),
+                }));
+            }
         }
     }
     Ok(jobs)
 }
 
-/// The table's text, and the whole story of a failure.
-fn result(job: &Job) -> (String, Option<String>) {
-    match job.shape.run(&job.cell) {
-        Err(error) => ("error".to_owned(), Some(format!("{error:#}"))),
+/// What one run told.
+struct Told {
+    /// The table's text.
+    short: String,
+    /// The whole story of a failure.
+    failure: Option<String>,
+    /// The true chain.
+    leak: Option<Leak>,
+}
+
+fn told(job: &Job) -> Told {
+    let (short, failure, leak) = match job.shape.run(&job.cell) {
+        Err(error) => ("error".to_owned(), Some(format!("{error:#}")), None),
         Ok(outcome) => match (outcome.truth, outcome.found_after) {
-            (Ok(()), Some(after)) => (format!("{} s", after.as_secs()), None),
-            (Ok(()), None) => ("ok".to_owned(), None),
-            (Err(wrong), _) => ("WRONG".to_owned(), Some(wrong)),
+            (Ok(()), Some(after)) => (format!("{} s", after.as_secs()), None, outcome.leak),
+            (Ok(()), None) => ("ok".to_owned(), None, outcome.leak),
+            (Err(wrong), _) => ("WRONG".to_owned(), Some(wrong), None),
         },
+    };
+    Told {
+        short,
+        failure,
+        leak,
     }
 }
 

@@ -1,7 +1,7 @@
 //! One shape on one JVM: run it until the report tells the truth, or its time is over.
 
-use super::Shape;
-use crate::{Child, Collector, Finished, Jdk, scratch};
+use super::{Shape, shown};
+use crate::{Child, Collector, Dump, Finished, Jdk, scratch};
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ const EARLIEST: Duration = Duration::from_secs(12);
 const LOOK: Duration = Duration::from_secs(4);
 /// For the JVM to start, and to end after its time or SIGTERM.
 const MARGIN: Duration = Duration::from_secs(60);
+/// The program lives on while its heap is dumped.
+const DUMP_SECONDS: u32 = 120;
 const REPORT_LIMIT: Duration = Duration::from_secs(60);
 
 /// What to run and with what.
@@ -30,6 +32,8 @@ pub struct Cell {
     pub command: PathBuf,
     /// How long the program runs at most.
     pub seconds: u32,
+    /// Whether a true report is held against a heap dump of the same process: every hop must be in it.
+    pub dump: bool,
 }
 
 /// What came of it.
@@ -39,14 +43,39 @@ pub struct Outcome {
     pub truth: Result<(), String>,
     /// From the start of the JVM to the first true report; `None` for controls and failures.
     pub found_after: Option<Duration>,
+    /// The chain that tells it in the last report.
+    pub leak: Option<Leak>,
     /// The last report.
     pub report: Value,
+}
+
+/// What a chain is known by in other runs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Leak {
+    /// The leak's identity: up to the growing container, whatever leaf was sampled.
+    pub identity: String,
+    /// The chain's own id.
+    pub id: String,
+    /// Its signature in words.
+    pub signature: String,
+}
+
+impl Leak {
+    fn of(chain: &Value) -> Self {
+        let text = |key| chain[key].as_str().unwrap_or_default().to_owned();
+        Self {
+            identity: text("identity"),
+            id: text("id"),
+            signature: text("signature"),
+        }
+    }
 }
 
 impl Shape {
     /// Runs it. A leak ends the run as soon as the report is true; a control runs its whole time. Errs when
     /// something other than the finding is wrong: the JVM fails or warns, no recording, no report.
     pub fn run(&self, cell: &Cell) -> anyhow::Result<Outcome> {
+        let dump = cell.dump && !self.control;
         let dir = scratch(&format!("shape-{}", self.id))?;
         let recording = dir.path().join("shape.jfr");
         let child = self.child(
@@ -55,37 +84,69 @@ impl Shape {
             &cell.agent,
             &recording,
             OPTIONS,
-            cell.seconds,
+            cell.seconds + if dump { DUMP_SECONDS } else { 0 },
         )?;
-        let limit = Duration::from_secs(u64::from(cell.seconds)) + MARGIN;
-        let (started, mut looked, mut found_after) = (Instant::now(), Instant::now(), None);
+        let mut limit = Duration::from_secs(u64::from(cell.seconds));
+        if !dump {
+            limit += MARGIN;
+        }
+        let (started, mut looked, mut found) = (Instant::now(), Instant::now(), None);
         let mut running = child.start()?;
         running.wait_until(limit, |_| {
             if self.control || started.elapsed() < EARLIEST || looked.elapsed() < LOOK {
                 return false;
             }
             looked = Instant::now();
-            let truth = report(&cell.command, &recording).map(|report| self.check(&report));
-            let found = matches!(truth, Ok(Ok(())));
-            found_after = found.then(|| started.elapsed());
-            found
+            let told = report(&cell.command, &recording).ok();
+            found = told
+                .filter(|report| self.check(report).is_ok())
+                .map(|report| (started.elapsed(), report));
+            found.is_some()
         });
-        if found_after.is_some() {
+        let mut confirmed = Ok(());
+        if let Some((_, report)) = found.as_ref().filter(|_| dump) {
+            let dump = Dump::of(&running, &dir.path().join("shape.hprof"))?;
+            confirmed = self.confirm(report, &dump);
+        }
+        if found.is_some() || dump {
             running.terminate()?;
         }
+        let found_after = found.map(|(after, _)| after);
         let ended = running.finish(MARGIN)?;
-        healthy(&ended, found_after.is_some())?;
+        healthy(&ended, found_after.is_some() || dump)?;
         let report = report(&cell.command, &recording)?;
         let truth = if self.control && unconfirmed(&report, cell.collector) {
             Ok(())
         } else {
             self.check(&report)
         };
+        let chains = report.get("chains").and_then(Value::as_array);
+        let mut chains = chains.into_iter().flatten();
+        let leak = chains.find(|chain| self.fits(chain)).map(Leak::of);
         Ok(Outcome {
-            truth,
+            truth: truth.and(confirmed),
             found_after,
+            leak,
             report,
         })
+    }
+
+    /// Whether the dump has every hop of the chains that tell this shape, and denies them with another last class.
+    fn confirm(&self, report: &Value, dump: &Dump) -> Result<(), String> {
+        let chains = report["chains"].as_array().into_iter().flatten();
+        for chain in chains.filter(|chain| self.fits(chain)) {
+            dump.confirm(chain)
+                .map_err(|why| format!("the heap dump denies {}: {why}", shown(chain)))?;
+            let mut untrue = chain.clone();
+            let hops = untrue.pointer_mut("/hops").and_then(Value::as_array_mut);
+            if let Some(hop) = hops.and_then(|hops| hops.last_mut()?.as_object_mut()) {
+                hop.insert("class".to_owned(), "no.such.Class".into());
+            }
+            if dump.confirm(&untrue).is_ok() {
+                return Err(format!("the heap dump confirms even {}", shown(&untrue)));
+            }
+        }
+        Ok(())
     }
 }
 
