@@ -4,6 +4,7 @@ mod measure;
 mod reader;
 mod recordings;
 mod rows;
+mod walk;
 
 /// Options of `bench`.
 #[derive(clap::Args)]
@@ -16,11 +17,14 @@ pub struct Options {
 enum Which {
     /// Times our reader beside its peers on recordings of a real JVM.
     Reader(reader::Options),
+    /// Measures what finding a leak's holder costs a program, beside the JDK's own ways.
+    Walk(walk::Options),
 }
 
 /// Runs one bench; the figures go to stdout.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     match &options.which {
         Which::Reader(options) => reader::run(options),
+        Which::Walk(options) => walk::run(options),
     }
 }
