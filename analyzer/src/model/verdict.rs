@@ -152,7 +152,10 @@ fn without_agent(evidence: &Evidence<'_>, floor: Trend) -> (Verdict, String) {
             Some(reason) => (Verdict::NotHeap, reason),
             None => (
                 Verdict::NoLeak,
-                format!("The heap after collections does not rise.{level}"),
+                format!(
+                    "The heap after collections does not rise.{}",
+                    floor_range(evidence)
+                ),
             ),
         },
         (None, Trend::Rising) => (
@@ -253,6 +256,21 @@ fn floor_words(evidence: &Evidence<'_>) -> String {
             units::bytes(first.used_bytes),
             units::bytes(last.used_bytes),
             units::span(last.time.since(first.time))
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Between what a level heap moves: its first and last value would read like a rise or a fall.
+fn floor_range(evidence: &Evidence<'_>) -> String {
+    let (floor, _) = worst_floor(evidence);
+    let used = || floor.iter().map(|point| point.used_bytes);
+    match (used().min(), used().max()) {
+        (Some(least), Some(most)) => format!(
+            " After {} it was between {} and {}.",
+            units::counted(floor.len() as u64, "collection", "collections"),
+            units::bytes(least),
+            units::bytes(most)
         ),
         _ => String::new(),
     }
