@@ -299,6 +299,7 @@ impl Walk {
                     .collect();
                 out.cost["searches"] = json!(search - 1_000_000);
                 walk.shut_down();
+                let grown = resident().saturating_sub(aborted.resident);
                 if self.dumps {
                     dump();
                 }
@@ -307,7 +308,10 @@ impl Walk {
                     "verdict": if chains.is_empty() { "unknown" } else { "leak" },
                     "chains": chains,
                     "cost": out.cost,
-                    "aborted": {"searches": aborted.searches, "late_micros": aborted.late.as_micros() as u64},
+                    "aborted": {
+                        "searches": aborted.searches, "late_micros": aborted.late.as_micros() as u64,
+                        "grown_bytes": grown,
+                    },
                 });
                 println!("{found}");
                 return i32::from(!enough);
@@ -358,14 +362,16 @@ impl Walk {
             plan.roots = report.drained && !plan.roots && !report.roots.attempted();
             if report.drained && !plan.roots {
                 chains.sort_by_key(|c| c.candidate);
+                let released = walk.release(SearchId(search));
+                assert!(released.complete);
                 let cost = json!({
+                    "release_micros": released.took.0,
                     "passes": pass, "edges": edges, "nodes": report.nodes, "cpu_micros": cpu,
                     "heap_walk_micros": heap_walk, "longest_pass_micros": longest,
                     "native_bytes": report.native.0, "coverage": report.coverage,
                     "died": report.frontier_died, "evicted": report.evicted,
                     "reached": report.reached.iter().map(|r| r.instances).collect::<Vec<_>>(),
                 });
-                assert!(walk.release(SearchId(search)).complete);
                 return Searched { chains, cost };
             }
         }
@@ -435,11 +441,23 @@ struct Searched {
 struct Aborted {
     searches: u32,
     late: Duration,
+    /// Resident memory after the first few.
+    resident: u64,
+}
+
+/// Resident memory of this process in bytes; 0 where the system does not say.
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
 }
 
 impl Aborted {
     fn add(&mut self, late: &Duration) {
         self.searches += 1;
+        if self.searches <= 4 {
+            self.resident = resident();
+        }
         self.late = self.late.max(*late);
     }
 }

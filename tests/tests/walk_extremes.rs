@@ -1,4 +1,6 @@
 //! Heaps that are hard on a walk: it comes to an end, finds what is there, and leaves nothing behind in the JVM.
+//!
+//! `JFR_CHAINS_LONG` has them in their full size.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use jfr_chains_tests::{Child, Finished, Jdk, java_fixtures, skip, walk_probe};
@@ -9,14 +11,14 @@ const LIMIT: Duration = Duration::from_secs(180);
 const NEEDLE: &str = "walk.Extremes$Needle";
 
 /// One heap on one JDK.
-struct Case {
+struct Case<'a> {
     heap: &'static str,
     size: u32,
-    jvm: &'static [&'static str],
-    probe: &'static [&'static str],
+    jvm: &'a [&'a str],
+    probe: &'a [&'a str],
 }
 
-impl Case {
+impl Case<'_> {
     fn of(heap: &'static str, size: u32) -> Self {
         Self {
             heap,
@@ -81,6 +83,14 @@ fn report(out: &Finished) -> Value {
     serde_json::from_str(line).unwrap()
 }
 
+/// `whole` with `JFR_CHAINS_LONG`, else a size that takes a second.
+fn size(whole: u32, usual: u32) -> u32 {
+    match std::env::var_os("JFR_CHAINS_LONG") {
+        Some(_) => whole,
+        None => usual,
+    }
+}
+
 fn on_each_jdk(test: &str, body: impl Fn(&Jdk)) {
     for feature in [17, 25] {
         match Jdk::feature(feature) {
@@ -95,7 +105,8 @@ fn the_end_of_a_long_list_is_reached_and_told_as_one_run() {
     on_each_jdk(
         "the_end_of_a_long_list_is_reached_and_told_as_one_run",
         |jdk| {
-            let found = Case::of("list", 500_000).finds_all(jdk);
+            // The end of a list of ten million is further than any path that is read again: see below.
+            let found = Case::of("list", size(1_000_000, 500_000)).finds_all(jdk);
             let hops = found["chains"][0]["hops"].as_array().unwrap().clone();
             assert!(hops.len() < 10, "{hops:?}");
             assert!(
@@ -127,14 +138,14 @@ fn the_last_of_two_million_elements_is_reached() {
 #[test]
 fn classes_of_thousands_of_loaders_are_walked() {
     on_each_jdk("classes_of_thousands_of_loaders_are_walked", |jdk| {
-        Case::of("classes", 5_000).finds_all(jdk);
+        Case::of("classes", size(30_000, 5_000)).finds_all(jdk);
     });
 }
 
 #[test]
 fn what_the_last_of_many_threads_holds_is_reached() {
     on_each_jdk("what_the_last_of_many_threads_holds_is_reached", |jdk| {
-        let found = Case::of("threads", 300).finds_all(jdk);
+        let found = Case::of("threads", size(1_000, 300)).finds_all(jdk);
         assert_eq!(found["chains"][0]["root"]["kind"], "thread", "{found}");
     });
 }
@@ -158,6 +169,68 @@ fn a_heap_that_is_full_most_of_the_time_is_walked() {
         let found = case.finds_all(jdk);
         assert_eq!(found["chains"][0]["root"]["field"], "ROOT", "{found}");
     });
+}
+
+#[test]
+fn ten_million_nodes_in_one_list_end_at_the_cap_on_memory_and_it_is_said() {
+    let test = "ten_million_nodes_in_one_list_end_at_the_cap_on_memory_and_it_is_said";
+    on_each_jdk(test, |jdk| {
+        let mut case = Case::of("list", size(10_000_000, 1_000_000));
+        case.jvm = &["-Xmx600m"];
+        case.probe = &["--memory", "16000000", "--seconds", "1"];
+        let found = report(&case.run(jdk));
+        assert!(found["cost"]["evicted"].as_u64() > Some(0), "{found}");
+        assert!(found["cost"]["coverage"].is_null(), "{found}");
+        let held = found["cost"]["native_bytes"].as_u64();
+        assert!(held <= Some(16_000_000), "{found}");
+    });
+}
+
+#[test]
+fn what_leads_nowhere_is_folded_so_that_a_large_heap_fits_in_little_memory() {
+    let test = "what_leads_nowhere_is_folded_so_that_a_large_heap_fits_in_little_memory";
+    on_each_jdk(test, |jdk| {
+        let mut case = Case::of("array", 2_000_000);
+        // At 26 bytes an object it would take 52 MB and twice that while the table grows.
+        case.probe = &["--memory", "33000000"];
+        let found = case.finds_all(jdk);
+        assert_eq!(found["cost"]["evicted"], 0, "{found}");
+        let held = found["cost"]["native_bytes"].as_u64();
+        assert!(held <= Some(33_000_000), "{found}");
+    });
+}
+
+#[test]
+fn tags_and_heap_walks_bear_a_full_heap_and_classes_that_are_unloaded() {
+    let test = "tags_and_heap_walks_bear_a_full_heap_and_classes_that_are_unloaded";
+    let cells: [(u32, &[&str], &[&str]); 2] = [
+        (
+            17,
+            &["--walk", "safepoint", "--abort", "20000", "--seconds", "8"],
+            &["--walk", "safepoint"],
+        ),
+        (
+            25,
+            &["--walk", "tags", "--abort", "20000", "--seconds", "8"],
+            &["--walk", "tags"],
+        ),
+    ];
+    for (feature, unloading, exhausted) in cells {
+        let Some(jdk) = Jdk::feature(feature) else {
+            skip(test, &format!("JDK {feature}"));
+            continue;
+        };
+        let mut case = Case::of("unloading", 0);
+        case.jvm = &["-Xmx100m", "-Xcheck:jni"];
+        case.probe = unloading;
+        let found = report(&case.run(&jdk));
+        assert_eq!(found["chains"][0]["root"]["field"], "ROOT", "{found}");
+        let mut case = Case::of("exhausted", 0);
+        case.jvm = &["-Xmx60m", "-Xcheck:jni"];
+        case.probe = exhausted;
+        let found = case.finds_all(&jdk);
+        assert_eq!(found["chains"][0]["root"]["field"], "ROOT", "{found}");
+    }
 }
 
 #[test]
@@ -198,20 +271,51 @@ fn searches_that_are_cut_at_any_instant_leave_no_reference_behind() {
             for cut in CUTS {
                 let mut case = Case::of("tree", 20_000);
                 case.probe = cut;
-                case.jvm = &["-Xmx100m", "-Xcheck:jni"];
-                let out = case.run(jdk);
-                assert!(
-                    report(&out)["aborted"]["searches"].as_u64() > Some(3),
-                    "{out}"
-                );
-                let [before, after] = references(&out)[..] else {
-                    panic!("two thread dumps were asked for: {out}");
-                };
-                assert!(
-                    after.0 <= before.0 + 2 && after.1 <= before.1,
-                    "{before:?} {after:?}"
-                );
+                case.jvm = &["-Xms100m", "-Xmx100m", "-XX:+AlwaysPreTouch", "-Xcheck:jni"];
+                leaves_nothing(&case, jdk);
             }
         },
     );
+}
+
+/// Searches of this case are cut; afterwards there are no more references, and no more memory, than before.
+fn leaves_nothing(case: &Case, jdk: &Jdk) {
+    let out = case.run(jdk);
+    let aborted = &report(&out)["aborted"];
+    assert!(aborted["searches"].as_u64() > Some(3), "{out}");
+    let [before, after] = references(&out)[..] else {
+        panic!("two thread dumps were asked for: {out}");
+    };
+    assert!(
+        after.0 <= before.0 + 2 && after.1 <= before.1,
+        "{before:?} {after:?}"
+    );
+    // The first searches grow the catalogue and the allocator's arenas; a tag takes 80 bytes.
+    let grown = aborted["grown_bytes"].as_u64();
+    assert!(grown < Some(12 << 20), "{out}");
+}
+
+#[test]
+fn tags_and_heap_walks_that_are_cut_leave_neither_reference_nor_memory_behind() {
+    let test = "tags_and_heap_walks_that_are_cut_leave_neither_reference_nor_memory_behind";
+    for (feature, walk, after) in [(17, "safepoint", "30000"), (25, "tags", "100000")] {
+        let Some(jdk) = Jdk::feature(feature) else {
+            skip(test, &format!("JDK {feature}"));
+            continue;
+        };
+        let probe = [
+            "--dumps",
+            "1",
+            "--seconds",
+            "6",
+            "--abort",
+            after,
+            "--walk",
+            walk,
+        ];
+        let mut case = Case::of("tree", 100_000);
+        case.probe = &probe;
+        case.jvm = &["-Xms100m", "-Xmx100m", "-XX:+AlwaysPreTouch", "-Xcheck:jni"];
+        leaves_nothing(&case, &jdk);
+    }
 }

@@ -64,6 +64,16 @@ impl Threads {
         lock(&self.table).get(&id.0).cloned()
     }
 
+    /// The threads that had this name when they were first seen, with their objects.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Vec<(ThreadId, Arc<Weak>)> {
+        let table = lock(&self.table);
+        let alike = table.iter().filter(|(_, info)| info.name.as_ref() == name);
+        alike
+            .filter_map(|(id, info)| Some((ThreadId(*id), Arc::clone(info.weak.as_ref()?))))
+            .collect()
+    }
+
     /// Its name, `thread N` when it was forgotten.
     #[must_use]
     pub fn name(&self, id: ThreadId) -> Arc<str> {

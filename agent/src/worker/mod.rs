@@ -71,28 +71,45 @@ pub fn run(agent: &'static Agent, session: Session) {
     agent.control.end();
 }
 
-/// What the walk asks about the agent's numbers.
-struct WalkHost(&'static Agent);
+/// What the walk asks about the agent's numbers and limits.
+struct WalkHost {
+    agent: &'static Agent,
+    stop_limit: Duration,
+}
 
 impl walk::Host for WalkHost {
     fn class_signature(&self, class: ClassId) -> Option<Arc<str>> {
-        self.0.names.classes.signature(class)
+        self.agent.names.classes.signature(class)
     }
 
-    /// Only watched threads are compared: a few, however many there are.
-    fn thread_id(&self, jni: &Jni<'_>, thread: &Obj<'_>) -> Option<ThreadId> {
-        let watched = self.0.sampling.admission().watched;
-        watched.iter().copied().find(|id| {
-            let info = self.0.names.threads.get(*id);
-            info.and_then(|info| info.weak)
-                .is_some_and(|weak| jni.is_same_weak(&weak, thread))
+    /// Watched threads are compared whatever they are called by now, others by the name they had.
+    fn thread_id(&self, jni: &Jni<'_>, thread: &Obj<'_>, name: &str) -> Option<ThreadId> {
+        let threads = &self.agent.names.threads;
+        let watched = self.agent.sampling.admission().watched;
+        let watched = watched.iter().copied().find(|id| {
+            let weak = threads.get(*id).and_then(|info| info.weak);
+            weak.is_some_and(|weak| jni.is_same_weak(&weak, thread))
+        });
+        watched.or_else(|| {
+            let alike = threads.named(name).into_iter();
+            let mut same = alike.filter(|(_, weak)| jni.is_same_weak(weak, thread));
+            same.next().map(|(id, _)| id)
         })
+    }
+
+    fn stop_limit(&self) -> Duration {
+        self.stop_limit
     }
 }
 
 /// The engine that the options name.
 fn heap_walk(agent: &'static Agent, options: &Options) -> Box<dyn HeapWalk> {
-    let (vm, jvmti, host) = (agent.vm, agent.jvmti, WalkHost(agent));
+    let (vm, jvmti) = (agent.vm, agent.jvmti);
+    // What would fill the window by itself is not begun.
+    let host = WalkHost {
+        agent,
+        stop_limit: options.stop_cap,
+    };
     match options.walk {
         WalkEngine::Concurrent => {
             let recognise = config::recognise(options.visited);

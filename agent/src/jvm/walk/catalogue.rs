@@ -12,6 +12,7 @@ use super::layout::{Field, Layout, Plan, Targets, plan};
 use super::library::{RefKind, reference_kind, role};
 use super::names::java_name;
 use super::sigs::Mix;
+use super::types::Types;
 use crate::jvm::env::raw_jvmti::{
     JVMTI_CLASS_STATUS_ERROR, JVMTI_CLASS_STATUS_INITIALIZED, JVMTI_CLASS_STATUS_PREPARED,
 };
@@ -21,6 +22,10 @@ const ACC_STATIC: i32 = 0x0008;
 /// Room for a local reference to every loaded class; only -Xcheck:jni asks for it.
 const CLASS_FRAME: i32 = 65_000;
 const CACHE: usize = 1 << 12;
+/// Classes of one name that are looked at for what it leads to.
+const MAX_ALIKE: usize = 4;
+/// Custom loaders that made a class of the same name: below, a program may just have two variants of something.
+const REDEPLOYED: usize = 3;
 
 /// A class of the catalogue, dense from 0.
 pub type ClassIndex = u32;
@@ -83,8 +88,12 @@ pub struct Catalogue {
     cache: Vec<(usize, ClassIndex)>,
     loaders: Vec<(Weak, Loader)>,
     signatures: Vec<Arc<str>>,
-    targets: Targets,
+    pub(super) targets: Targets,
+    pub(super) types: Types,
+    /// A few of the classes with each JVM signature.
+    pub(super) by_signature: HashMap<Arc<str>, Vec<ClassIndex>>,
     last_resort: bool,
+    plans: u64,
 }
 
 impl Catalogue {
@@ -99,7 +108,10 @@ impl Catalogue {
             loaders: Vec::new(),
             signatures: Vec::new(),
             targets: Targets::default(),
+            types: Types::default(),
+            by_signature: HashMap::new(),
             last_resort: false,
+            plans: 0,
         }
     }
 
@@ -124,7 +136,9 @@ impl Catalogue {
     pub fn aim(&mut self, signatures: &[Arc<str>]) {
         self.signatures = signatures.to_vec();
         self.targets = Targets::new(signatures.to_vec());
+        self.types.aim();
         self.last_resort = false;
+        self.plans += 1;
         for class in &mut self.classes {
             class.plan = Plan::Undecided;
             class.mirror_seen = false;
@@ -136,9 +150,20 @@ impl Catalogue {
     /// Whether soft, weak and final referents are followed from now on.
     pub fn follow_referents(&mut self, follow: bool) {
         self.last_resort = follow;
+        self.decide_again();
+    }
+
+    fn decide_again(&mut self) {
+        self.plans += 1;
         for class in &mut self.classes {
             class.plan = Plan::Undecided;
         }
+    }
+
+    /// Changes whenever plans that were decided hold no longer.
+    #[must_use]
+    pub fn plans(&self) -> u64 {
+        self.plans
     }
 
     /// Registers every loaded class; answers how many classes it saw.
@@ -163,6 +188,14 @@ impl Catalogue {
     pub fn forget_unloaded(&mut self, jni: &Jni<'_>) {
         let classes = &self.classes;
         self.by_hash.retain(|_, list| {
+            list.retain(|index| {
+                classes
+                    .get(*index as usize)
+                    .is_some_and(|class| !jni.is_cleared(&class.weak))
+            });
+            !list.is_empty()
+        });
+        self.by_signature.retain(|_, list| {
             list.retain(|index| {
                 classes
                     .get(*index as usize)
@@ -232,7 +265,74 @@ impl Catalogue {
             statics: None,
         });
         self.by_hash.entry(hash).or_default().push(index);
+        self.note_type(jni, class, index);
         Some(index)
+    }
+
+    /// Notes what a class says of the types of fields.
+    fn note_type(&mut self, jni: &Jni<'_>, class: &Obj<'_>, index: ClassIndex) {
+        let Some(signature) = self.get(index).map(|class| class.signature.clone()) else {
+            return;
+        };
+        let alike = self.by_signature.entry(signature.clone()).or_default();
+        if alike.len() <= MAX_ALIKE {
+            alike.push(index);
+        }
+        if signature.starts_with('[') {
+            return;
+        }
+        // Only `Object` and interfaces have no superclass.
+        let open = match jni.superclass(class) {
+            Some(upper) => {
+                let name = self.jvmti.class_signature(&upper).unwrap_or_default();
+                jni.delete(upper);
+                name.into()
+            }
+            None => signature,
+        };
+        if self.types.open(&open) {
+            self.decide_again();
+        }
+    }
+
+    /// The classes with this JVM signature; `None` when there are many.
+    pub(super) fn loaded_as(&self, jni: &Jni<'_>, signature: &str) -> Option<Vec<ClassIndex>> {
+        let alike = self.by_signature.get(signature)?;
+        if alike.len() > MAX_ALIKE {
+            return None;
+        }
+        let alive = alike.iter().copied().filter(|index| {
+            let class = self.get(*index);
+            class.is_some_and(|class| !jni.is_cleared(&class.weak))
+        });
+        Some(alive.collect())
+    }
+
+    /// Whether the class was made by a custom loader as others of its name were by others: a deployment among several.
+    #[must_use]
+    pub fn is_redeployed(&self, class: ClassIndex) -> bool {
+        self.get(class).is_some_and(|known| {
+            let alike = self.by_signature.get(&known.signature).map_or(0, Vec::len);
+            known.loader == Loader::Custom && alike >= REDEPLOYED
+        })
+    }
+
+    /// Makes sure that the layout of a class is known; false while the JVM has not prepared it.
+    pub(super) fn read_prepared(&mut self, jni: &Jni<'_>, index: ClassIndex) -> bool {
+        let known = self.get(index).map(|class| class.layout.clone());
+        if !matches!(known, Some(Layout::Unknown)) {
+            return known.is_some();
+        }
+        let Some(class) = self.upgrade(jni, index) else {
+            return false;
+        };
+        let status = self.jvmti.class_status(&class).unwrap_or(0);
+        let prepared = status & JVMTI_CLASS_STATUS_PREPARED != 0;
+        if prepared {
+            self.read_layout(jni, index, &class);
+        }
+        jni.delete(class);
+        prepared
     }
 
     fn loader_of(&mut self, jni: &Jni<'_>, class: &Obj<'_>) -> Loader {
@@ -303,13 +403,10 @@ impl Catalogue {
         let Some(entry) = self.get(index) else {
             return;
         };
-        let decided = plan(
-            &entry.signature,
-            &entry.layout,
-            &self.targets,
-            entry.reference,
-            self.last_resort,
-        );
+        let (signature, layout) = (entry.signature.clone(), entry.layout.clone());
+        let (reference, last_resort) = (entry.reference, self.last_resort);
+        let leads = |declared: &str| self.leads(jni, declared);
+        let decided = plan(&signature, &layout, reference, last_resort, leads);
         if let Some(entry) = self.get_mut(index) {
             entry.plan = decided;
         }
@@ -415,12 +512,6 @@ impl Catalogue {
         fields
     }
 
-    /// Whether a static field's declared type can lead to a candidate.
-    #[must_use]
-    pub fn may_lead(&self, field: &Field) -> bool {
-        self.targets.reachable_from(&field.declared)
-    }
-
     /// Frees every weak reference.
     pub fn clear(&mut self, jni: &Jni<'_>) {
         for class in self.classes.drain(..) {
@@ -430,6 +521,8 @@ impl Catalogue {
             jni.delete_weak(weak);
         }
         self.by_hash.clear();
+        self.by_signature.clear();
+        self.types = Types::default();
         self.cache.fill((0, 0));
     }
 }

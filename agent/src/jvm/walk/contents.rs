@@ -1,9 +1,9 @@
 //! What an array or a collection of the JDK at the end of a chain holds: a few references further, the first class of
-//! the application, read from the heap just now.
+//! the application, else the first that is no collection (a string, a number), read from the heap just now.
 
 use super::catalogue::{Catalogue, ClassIndex};
 use super::layout::{Layout, Role};
-use super::library::is_value_type;
+use super::library::{RefKind, is_value_type};
 use super::nodes::Edge;
 use super::search::element;
 use crate::jvm::env::{Jni, Obj};
@@ -14,8 +14,28 @@ const DEPTH: usize = 4;
 const ELEMENTS: u32 = 64;
 /// Objects that are read in all.
 const MOST: usize = 512;
-/// Fields that hold what a collection is for; its links and keys come after.
-const CONTENT: &[&str] = &["value", "val", "item", "element", "elementData"];
+/// Fields that hold what a collection or a task is for, the most telling first. Others lead elsewhere: to the next of a
+/// list, to the queue that a task waits in, to the collection that a view belongs to.
+const CONTENT: &[&str] = &[
+    "value",
+    "val",
+    "item",
+    "element",
+    "referent",
+    "callable",
+    "task",
+    "key",
+    "elementData",
+    "elements",
+    "array",
+    "table",
+    "queue",
+    "head",
+    "first",
+    "root",
+    "m",
+    "map",
+];
 
 /// A reference that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +54,8 @@ struct Reached<'f> {
     way: Vec<Held>,
 }
 
-/// The way from `leaf` to what it holds for the application: the class that most of the objects nearest to it have.
-/// Empty when the leaf is the application's own, no container of the JDK, or holds nothing of the application's nearby.
+/// The way from `leaf` to what it holds: the application's class that most of the objects nearest to it have, else a plain
+/// one of the JDK. Empty when the leaf is the application's own, no container of the JDK, or holds nothing nearby.
 pub fn contents(
     catalogue: &mut Catalogue,
     jni: &Jni<'_>,
@@ -64,6 +84,7 @@ pub fn contents(
 fn look<'f>(catalogue: &mut Catalogue, jni: &Jni<'f>, leaf: Reached<'f>) -> Option<Vec<Held>> {
     let mut level = vec![leaf];
     let mut left = MOST;
+    let mut of_the_jdk: Option<Vec<Held>> = None;
     for _ in 0..DEPTH {
         let mut next = Vec::new();
         for reached in &level {
@@ -87,10 +108,14 @@ fn look<'f>(catalogue: &mut Catalogue, jni: &Jni<'f>, leaf: Reached<'f>) -> Opti
         if let Some(most) = most {
             return Some(most.way.clone());
         }
+        if of_the_jdk.is_none() {
+            let plain = next.iter().find(|r| !is_container(catalogue, r.class));
+            of_the_jdk = plain.map(|reached| reached.way.clone());
+        }
         next.retain(|r| is_container(catalogue, r.class));
         level = next;
     }
-    None
+    of_the_jdk
 }
 
 /// Reads what `from` refers to.
@@ -117,17 +142,27 @@ fn read<'f>(
                 .collect()
         }
         Layout::Fields(fields) => {
-            let mut order: Vec<(u32, usize)> = (0..).zip(0..fields.len()).collect();
-            order.sort_by_key(|(_, at)| {
-                let name = fields.get(*at).map(|field| field.name.clone());
-                !name.is_some_and(|name| CONTENT.contains(&name.as_ref()))
-            });
+            let mut order: Vec<(usize, u32, usize)> = (0..)
+                .zip(fields.iter().enumerate())
+                .filter_map(|(place, (at, field))| {
+                    let rank = CONTENT
+                        .iter()
+                        .position(|name| field.name.as_ref() == *name)?;
+                    Some((rank, place, at))
+                })
+                .collect();
+            order.sort_unstable();
             order
                 .into_iter()
                 .take(*left)
-                .filter_map(|(place, at)| {
+                .filter_map(|(_, place, at)| {
                     let field = fields.get(at)?;
-                    if field.role != Role::Strong || is_value_type(&field.declared) {
+                    let holds = match field.role {
+                        Role::Strong => !is_value_type(&field.declared),
+                        Role::Referent => known.reference == Some(RefKind::Final),
+                        Role::Housekeeping | Role::Redundant | Role::Skipped => false,
+                    };
+                    if !holds {
                         return None;
                     }
                     // SAFETY: the object has the class whose field list this is.
@@ -167,6 +202,8 @@ fn is_container(catalogue: &Catalogue, class: ClassIndex) -> bool {
         let array = signature.len() < class.signature.len();
         !class.loader.is_application()
             && !is_value_type(&class.signature)
-            && (array && signature.len() > 1 || signature.starts_with("Ljava/util/"))
+            && (array && signature.len() > 1
+                || signature.starts_with("Ljava/util/")
+                || class.reference == Some(RefKind::Final))
     })
 }

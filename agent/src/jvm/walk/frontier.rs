@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::nodes::NodeId;
+use super::nodes::{NodeId, Renumbering};
 use crate::jvm::env::{Jni, Obj, Weak};
 
 /// Entries held by local references.
@@ -107,6 +107,18 @@ impl<'f> Frontier<'f> {
     #[must_use]
     pub fn width(&self) -> usize {
         self.entries.len()
+    }
+
+    /// The nodes of all entries.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<'_, 'f> {
+        self.entries.iter().map(|entry| entry.node)
+    }
+
+    /// Gives every entry its node's new number.
+    pub fn renumber(&mut self, numbers: &Renumbering) {
+        for entry in &mut self.entries {
+            entry.node = numbers.of(entry.node);
+        }
     }
 
     /// Whether more roots may be taken up: the frontier is small.

@@ -3,7 +3,10 @@
 use super::catalogue::{Catalogue, ClassIndex};
 use super::observe::{KeptEdge, KeptStep};
 use super::search::element;
-use crate::jvm::env::{FieldId, Jni, Weak};
+use crate::jvm::env::{FieldId, Jni, Obj, Weak};
+
+/// Elements looked through for another one of the recorded class.
+const MAX_ELEMENTS: u32 = 100_000;
 
 /// A chain that was told, for re-reading it after its search.
 #[derive(Debug)]
@@ -61,7 +64,7 @@ fn reads(kept: &Kept, catalogue: &mut Catalogue, jni: &Jni<'_>) -> bool {
             None => None,
             // SAFETY: the loop checked that `at` has the class that declares or inherits the field.
             Some(KeptEdge::Field(field)) => Some(unsafe { jni.object_field(&at, *field) }),
-            Some(KeptEdge::Element(index)) => Some(element(jni, &at, *index)),
+            Some(KeptEdge::Element(index)) => Some(element_of(jni, catalogue, &at, *index, *class)),
             Some(KeptEdge::Class) => Some(jni.class_of(&at).ok()),
         };
         if let Some(next) = next {
@@ -78,4 +81,26 @@ fn reads(kept: &Kept, catalogue: &mut Catalogue, jni: &Jni<'_>) -> bool {
     }
     jni.delete(at);
     true
+}
+
+/// An element of this class: the one at `index`, else another one, since maps and lists move their elements.
+fn element_of<'f>(
+    jni: &Jni<'f>,
+    catalogue: &mut Catalogue,
+    array: &Obj<'f>,
+    index: u32,
+    class: ClassIndex,
+) -> Option<Obj<'f>> {
+    // SAFETY: the kept path says that it is an array.
+    let length = u32::try_from(unsafe { jni.array_length(array) }).unwrap_or(0);
+    let others = (0..length.min(MAX_ELEMENTS)).filter(|other| *other != index);
+    for at in std::iter::once(index).chain(others) {
+        if let Some(found) = element(jni, array, at) {
+            if catalogue.class_of(jni, &found) == Some(class) {
+                return Some(found);
+            }
+            jni.delete(found);
+        }
+    }
+    None
 }

@@ -94,8 +94,8 @@ impl Targets {
 
     /// Whether a value of this declared type can be, or lead to, a candidate.
     ///
-    /// Errs on the side of yes: only values (strings, boxes, primitive arrays and arrays of them) are ever
-    /// ruled out, and only when no candidate is one.
+    /// By the type alone, without a look at classes: only values (strings, boxes, primitive arrays and arrays of them)
+    /// are ruled out, and only when no candidate is one.
     #[must_use]
     pub fn reachable_from(&self, declared: &str) -> bool {
         if !is_value_type(declared) {
@@ -106,6 +106,12 @@ impl Targets {
                 || (declared.starts_with('[') && self.within_array(declared, candidate))
                 || (holds_byte_array(declared) && matches!(candidate.as_ref(), "[B" | "[C"))
         })
+    }
+
+    /// Whether a JVM signature is a candidate's.
+    #[must_use]
+    pub fn is_one(&self, signature: &str) -> bool {
+        self.signatures.iter().any(|s| s.as_ref() == signature)
     }
 
     fn within_array(&self, declared: &str, candidate: &str) -> bool {
@@ -122,21 +128,22 @@ fn holds_byte_array(signature: &str) -> bool {
 }
 
 /// Decides how a search treats a class. `signature` is the class's own, `last_resort` whether soft, weak and
-/// final referents are read too; `reference` is the class's kind of `Reference`.
+/// final referents are read too; `reference` is the class's kind of `Reference`; `leads` answers whether a declared type
+/// can lead to a candidate.
 #[must_use]
 pub fn plan(
     signature: &str,
     layout: &Layout,
-    targets: &Targets,
     reference: Option<RefKind>,
     last_resort: bool,
+    mut leads: impl FnMut(&str) -> bool,
 ) -> Plan {
     match layout {
         Layout::Unknown => Plan::Undecided,
         Layout::Primitive => Plan::Leaf,
         Layout::Array => {
             let element = signature.get(1..).unwrap_or_default();
-            if targets.reachable_from(element) {
+            if leads(element) {
                 Plan::Elements
             } else {
                 Plan::Leaf
@@ -153,7 +160,7 @@ pub fn plan(
                     }
                     Role::Redundant | Role::Skipped => false,
                 };
-                if !follow || !targets.reachable_from(&field.declared) {
+                if !follow || !leads(&field.declared) {
                     continue;
                 }
                 let Ok(place) = u32::try_from(place) else {
@@ -206,9 +213,9 @@ mod tests {
         let plan = plan(
             "[Ljava/lang/String;",
             &Layout::Array,
-            &targets(&["Lapp/Order;"]),
             None,
             false,
+            |declared| targets(&["Lapp/Order;"]).reachable_from(declared),
         );
         assert_eq!(plan, Plan::Leaf);
     }

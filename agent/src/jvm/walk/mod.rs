@@ -16,6 +16,8 @@ pub mod concurrent;
 mod content;
 mod contents;
 mod expand;
+mod fingerprints;
+mod fold;
 pub mod frontier;
 pub mod kept;
 pub mod layout;
@@ -32,11 +34,13 @@ pub mod sigs;
 pub mod stack_roots;
 pub mod tally;
 mod telling;
+pub mod types;
 mod untag;
 pub mod visited;
 pub mod walker;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chain_core::{ClassId, ThreadId};
 
@@ -51,10 +55,15 @@ pub trait Host {
     /// The JVM signature (`Lapp/Order;`) of a class that the agent numbered; `None` when it is unknown.
     fn class_signature(&self, class: ClassId) -> Option<Arc<str>>;
 
-    /// The agent's number of a thread.
-    fn thread_id(&self, jni: &Jni<'_>, thread: &Obj<'_>) -> Option<ThreadId> {
-        let _ = (jni, thread);
+    /// The agent's number of the thread with this object and name; `None` when it never saw it allocate.
+    fn thread_id(&self, jni: &Jni<'_>, thread: &Obj<'_>, name: &str) -> Option<ThreadId> {
+        let _ = (jni, thread, name);
         None
+    }
+
+    /// The longest stop that one root enumeration may be expected to make.
+    fn stop_limit(&self) -> Duration {
+        Duration::from_millis(500)
     }
 
     /// Whether a thread belongs to the agent: it is never a root.

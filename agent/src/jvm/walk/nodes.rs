@@ -101,6 +101,22 @@ pub enum Found {
     Free(usize),
 }
 
+/// New numbers of the objects that [`Nodes::retain`] kept.
+#[derive(Debug)]
+pub struct Renumbering(Vec<u32>);
+
+impl Renumbering {
+    /// The new number of an object that was marked.
+    #[must_use]
+    pub fn of(&self, node: NodeId) -> NodeId {
+        NodeId(self.0.get(node.0 as usize).copied().unwrap_or(DROP))
+    }
+}
+
+/// Marks of [`Nodes::marks`].
+const KEEP: u32 = 0;
+const DROP: u32 = u32::MAX;
+
 /// All seen objects of one search.
 #[derive(Debug, Default)]
 pub struct Nodes {
@@ -199,6 +215,100 @@ impl Nodes {
             needed += self.grown_slots() * 4;
         }
         needed <= cap && self.len < u32::MAX - 1
+    }
+
+    /// Whether `more` objects fit in `cap` bytes, with what it takes to fold them afterwards.
+    #[must_use]
+    pub fn has_room_for(&self, more: usize, cap: usize) -> bool {
+        let mut needed = self.bytes() + NODES_PER_CHUNK * size_of::<Node>() + self.len as usize * 4;
+        if (self.len as usize + more) * 5 > self.slots.len() * 4 {
+            needed += self.grown_slots() * 4;
+        }
+        needed <= cap
+    }
+
+    /// A mark for every object, none of them to be kept yet; `None` when the process has no memory for it.
+    #[must_use]
+    pub fn marks(&self) -> Option<Vec<u32>> {
+        let mut marks = Vec::new();
+        marks.try_reserve_exact(self.len as usize).ok()?;
+        marks.resize(self.len as usize, DROP);
+        Some(marks)
+    }
+
+    /// Marks an object and the way to it.
+    pub fn mark_path(&self, marks: &mut [u32], node: NodeId) {
+        let mut at = node.0;
+        while let Some(mark) = marks.get_mut(at as usize) {
+            if *mark == KEEP {
+                return;
+            }
+            *mark = KEEP;
+            match self.node(at) {
+                Some(node) if node.parent != ROOT_PARENT => at = node.parent,
+                _ => return,
+            }
+        }
+    }
+
+    /// Marks as many more objects as it takes to leave at most `most` without a mark.
+    pub fn mark_beyond(&self, marks: &mut [u32], most: usize) {
+        let mut left = marks.iter().filter(|mark| **mark == DROP).count();
+        for id in 0..self.len {
+            if left <= most {
+                return;
+            }
+            if marks.get(id as usize) == Some(&DROP) {
+                self.mark_path(marks, NodeId(id));
+                left -= 1;
+            }
+        }
+    }
+
+    /// Keeps what is marked and tells class and hash of the rest; `class_of` answers the class of a signature. Ways of
+    /// marked objects are marked too, or they lead nowhere.
+    pub fn retain(
+        &mut self,
+        mut marks: Vec<u32>,
+        class_of: impl Fn(SigId) -> u32,
+        mut gone: impl FnMut(u32, u32),
+    ) -> Renumbering {
+        let mut kept = 0;
+        for (id, mark) in (0..).zip(&mut marks) {
+            if *mark == KEEP {
+                *mark = kept;
+                kept += 1;
+            } else if let Some(node) = self.node(id) {
+                gone(class_of(node.sig), node.hash);
+            }
+        }
+        let number = |old: u32| marks.get(old as usize).copied().unwrap_or(DROP);
+        for id in 0..self.len {
+            let to = number(id);
+            let Some(mut node) = self.node(id).copied().filter(|_| to != DROP) else {
+                continue;
+            };
+            if node.parent != ROOT_PARENT {
+                node.parent = number(node.parent);
+            }
+            if let Some(slot) = self.node_mut(NodeId(to)) {
+                *slot = node;
+            }
+        }
+        self.len = kept;
+        self.chunks
+            .truncate((kept as usize).div_ceil(NODES_PER_CHUNK));
+        if let Some(last) = self.chunks.last_mut() {
+            let full = kept as usize & (NODES_PER_CHUNK - 1);
+            last.truncate(if full == 0 { NODES_PER_CHUNK } else { full });
+        }
+        self.slots.fill(0);
+        for id in 0..kept {
+            if let Some(node) = self.node(id).copied() {
+                self.place(class_of(node.sig), node.hash, id);
+            }
+        }
+        Renumbering(marks)
     }
 
     fn must_grow(&self) -> bool {
@@ -423,6 +533,51 @@ mod tests {
         assert!(nodes.has_room(2 << 20));
         add(&mut nodes, 1, 1, Referrer::Root(RootId(0)));
         assert_eq!(nodes.bytes(), NODES_PER_CHUNK * 20 + (1 << 12) * 4);
+    }
+
+    #[test]
+    fn what_is_kept_keeps_its_way_and_is_found_under_its_new_number() {
+        let mut nodes = Nodes::default();
+        let root = add(&mut nodes, 1, 0, Referrer::Root(RootId(7)));
+        let mut ends = Vec::new();
+        for i in 1..200_000 {
+            let middle = add(&mut nodes, 2, i, Referrer::Node(root, Edge::slot(i)));
+            ends.push(add(&mut nodes, 3, i, Referrer::Node(middle, Edge::slot(0))));
+        }
+        let before = nodes.bytes();
+        let mut marks = nodes.marks().unwrap();
+        for end in ends.iter().step_by(10) {
+            nodes.mark_path(&mut marks, *end);
+        }
+        let mut gone = Vec::new();
+        let numbers = nodes.retain(marks, class_of, |class, hash| gone.push((class, hash)));
+        assert_eq!(nodes.count(), 1 + 2 * 20_000);
+        assert_eq!(nodes.count() + gone.len(), 1 + 2 * 199_999);
+        assert!(gone.contains(&(3, 2)) && !gone.contains(&(3, 1)));
+        assert!(nodes.bytes() < before / 2);
+        for (at, end) in (1..).zip(&ends).step_by(10) {
+            let end = numbers.of(*end);
+            let (root, steps) = nodes.path(end, 10).unwrap();
+            assert_eq!((root, steps.len()), (RootId(7), 3));
+            assert_eq!(steps[1].0, Some(Edge::slot(at)));
+            let found = nodes.find(3, at, |s| s == SigId(3), |_| true);
+            assert_eq!(found, Found::Seen(end));
+        }
+        add(&mut nodes, 4, 4, Referrer::Root(RootId(8)));
+    }
+
+    #[test]
+    fn no_more_are_given_up_than_fit_elsewhere() {
+        let mut nodes = Nodes::default();
+        let root = add(&mut nodes, 1, 0, Referrer::Root(RootId(0)));
+        for i in 1..100 {
+            add(&mut nodes, 2, i, Referrer::Node(root, Edge::slot(i)));
+        }
+        let mut marks = nodes.marks().unwrap();
+        nodes.mark_beyond(&mut marks, 30);
+        let mut gone = 0;
+        nodes.retain(marks, class_of, |_, _| gone += 1);
+        assert_eq!((nodes.count(), gone), (70, 30));
     }
 
     #[test]

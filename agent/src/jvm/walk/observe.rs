@@ -221,6 +221,28 @@ pub fn tell_contents(catalogue: &Catalogue, chain: &Chain, contents: &[Held]) ->
     told
 }
 
+/// A chain from a static of `class`, told through what holds the class's loader: `loader` is the chain to that.
+#[must_use]
+pub fn tell_through_loader(loader: Chain, chain: &Chain) -> Chain {
+    let edge = |kind, name| ChainEdge {
+        kind,
+        name,
+        index: None,
+    };
+    let mut told = loader;
+    told.hops.push(Hop {
+        class: "java.lang.Class".into(),
+        class_id: None,
+        application: false,
+        edge: edge(EdgeKind::Class, None),
+        run: 1,
+        fan_out: 1,
+    });
+    told.hops.extend(chain.hops.iter().cloned());
+    told.strength = told.strength.max(chain.strength);
+    told
+}
+
 fn is_array(search: &Search, catalogue: &Catalogue, node: NodeId) -> bool {
     class_at(search, node)
         .and_then(|class| catalogue.get(class))
@@ -317,11 +339,19 @@ pub fn rank(search: &Search, catalogue: &Catalogue, sig: SigId) -> Rank {
             .is_some_and(|class| class.loader.is_application())
     };
     let mut application = false;
+    let mut fallback = false;
     let mut at = Some(sig);
     while let Some(current) = at {
         application |= is_application(search.sigs.class(current));
         if let Some(Step::Root(root)) = search.sigs.step(current) {
-            application |= match search.roots.get(root) {
+            let root = search.roots.get(root);
+            fallback = match root {
+                Some(Root::Seen { kind, .. }) => *kind == RootKind::ClassLoader,
+                // A static of one deployment among several lives by its loader.
+                Some(Root::Static { class, .. }) => catalogue.is_redeployed(*class),
+                _ => false,
+            };
+            application |= match root {
                 Some(Root::Static { class, .. }) => is_application(*class),
                 // Threads, frames and JNI references are mostly the application's doing.
                 _ => true,
@@ -332,6 +362,7 @@ pub fn rank(search: &Search, catalogue: &Catalogue, sig: SigId) -> Rank {
     Rank {
         strength: search.sigs.strength(sig),
         application,
+        fallback,
         depth: search.sigs.depth(sig),
     }
 }

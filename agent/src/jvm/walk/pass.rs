@@ -114,6 +114,7 @@ impl<'s, 'f> Pass<'s, 'f> {
                 if cpu >= self.limits.cpu || began.elapsed() >= self.limits.wall {
                     return End::Cpu;
                 }
+                self.fold_if_full();
             }
             if self.search.stage != Stage::Done && self.frontier.is_narrow() {
                 self.take_up_roots(host, plan);
@@ -140,6 +141,7 @@ impl<'s, 'f> Pass<'s, 'f> {
     pub fn finish(self) -> (u64, u64) {
         let lost = self.frontier.park(self.jni, &mut self.search.parked);
         self.search.evicted += lost as u64;
+        self.search.edges += self.edges;
         (self.edges, self.new_nodes)
     }
 
@@ -228,11 +230,11 @@ impl<'s, 'f> Pass<'s, 'f> {
         };
         let mut found = Vec::new();
         for thread in threads {
-            let id = host.thread_id(self.jni, &thread);
             let name = self
                 .jvmti
                 .thread_name(self.jni, &thread)
                 .unwrap_or_default();
+            let id = host.thread_id(self.jni, &thread, &name);
             if host.is_own_thread(&name) {
                 self.jni.delete(thread);
             } else {
@@ -282,8 +284,11 @@ impl<'s, 'f> Pass<'s, 'f> {
         let Some(class) = self.catalogue.upgrade(self.jni, index) else {
             return true;
         };
+        let known = self.catalogue.get(index);
+        let custom = known.filter(|known| known.loader == Loader::Custom);
+        let group = custom.map(|known| known.signature.clone());
         for field in fields.iter() {
-            if field.role == Role::Skipped || !self.catalogue.may_lead(field) {
+            if field.role == Role::Skipped || !self.catalogue.leads(self.jni, &field.declared) {
                 continue;
             }
             // SAFETY: a static reference field of this initialised class, which the local reference pins.
@@ -295,6 +300,7 @@ impl<'s, 'f> Pass<'s, 'f> {
                 class: index,
                 field: field.id,
                 name: field.name.clone(),
+                group: group.clone(),
             };
             self.admit_root(object, root, field.strength(None));
         }

@@ -22,6 +22,8 @@ pub enum Root {
         field: FieldId,
         /// Its name.
         name: Arc<str>,
+        /// What statics of classes with one name, made by several loaders, have in common.
+        group: Option<Arc<str>>,
     },
     /// A live platform thread's object.
     Thread {
@@ -91,7 +93,10 @@ impl Roots {
         };
         let id = RootId(id);
         let group = match &root {
-            Root::Static { .. } | Root::None => None,
+            Root::None => None,
+            Root::Static { group, name, .. } => {
+                group.as_deref().map(|class| format!("{class}{name}"))
+            }
             Root::Thread { name, .. } => Some(pool_of(name)),
             Root::Seen { kind, place, .. } => Some(match place {
                 Some(place) => format!(

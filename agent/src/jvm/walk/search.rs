@@ -7,6 +7,7 @@ use chain_core::chain::Strength;
 use chain_core::{ClassId, SearchId};
 
 use super::catalogue::{Catalogue, ClassIndex};
+use super::fingerprints::Fingerprints;
 use super::frontier::Parked;
 use super::layout::Field;
 use super::nodes::{Content, Edge, Found, NodeId, Nodes, Referrer, RootId};
@@ -14,7 +15,7 @@ use super::roots::{Root, Roots, StaticScan};
 use super::sigs::{SigId, Sigs, Step};
 use super::tally::Tally;
 use super::visited::{Key, Visited};
-use crate::jvm::env::{Jni, Obj, Weak};
+use crate::jvm::env::{Jni, Jvmti, Obj, Weak};
 
 /// Which roots are being taken up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -41,6 +42,8 @@ pub struct Search {
     pub visited: Visited,
     /// What was seen.
     pub nodes: Nodes,
+    /// What was seen and leads to nothing of interest.
+    pub folded: Fingerprints,
     /// Along which paths.
     pub sigs: Sigs,
     /// From which roots.
@@ -67,6 +70,10 @@ pub struct Search {
     pub looks: u32,
     /// Objects that share class and hash with another and were told apart by what they hold.
     pub told_apart: u64,
+    /// References read in earlier passes.
+    pub edges: u64,
+    /// References to read before folding is tried (again).
+    pub fold_from: u64,
     /// Objects that did not fit under the cap.
     pub evicted: u64,
     /// Frontier entries that died.
@@ -95,6 +102,7 @@ impl Search {
             id,
             nodes: Nodes::new(visited.bytes_each()),
             visited,
+            folded: Fingerprints::default(),
             sigs: Sigs::default(),
             roots: Roots::default(),
             parked: VecDeque::new(),
@@ -108,6 +116,8 @@ impl Search {
             again: VecDeque::new(),
             looks: 0,
             told_apart: 0,
+            edges: 0,
+            fold_from: 0,
             evicted: 0,
             died: 0,
             phase: Phase::default(),
@@ -130,6 +140,7 @@ impl Search {
         }
         self.roots.clear(jni);
         self.nodes = Nodes::default();
+        self.folded = Fingerprints::default();
         self.sigs = Sigs::default();
         match std::mem::take(&mut self.visited) {
             Visited::Hash => true,
@@ -166,6 +177,7 @@ impl Search {
         };
         match found {
             Found::Seen(node) => self.hang_stronger(class, node, link, candidate),
+            Found::Free(_) if self.is_folded(class, key) => Admission::Refused(link.into_root()),
             Found::Free(_) if !self.nodes.has_room(room) => {
                 self.evicted += 1;
                 if let Some(tally) = candidate.and_then(|c| self.tallies.get_mut(usize::from(c))) {
@@ -180,6 +192,10 @@ impl Search {
                 Err(root) => Admission::Refused(root),
             },
         }
+    }
+
+    fn is_folded(&self, class: ClassIndex, key: Key) -> bool {
+        matches!(key, Key::Hash(hash) if self.folded.contains(class, hash))
     }
 
     fn record(
@@ -266,6 +282,21 @@ impl Search {
                 let sig = self.nodes.sig(from).ok_or(None)?;
                 let sig = self.sigs.child(sig, class, Step::of(edge, array), strength);
                 Ok((Referrer::Node(from, edge), sig))
+            }
+        }
+    }
+
+    /// The node of an object of this class that was seen.
+    #[must_use]
+    pub fn find(&self, jvmti: Jvmti, class: ClassIndex, object: &Obj<'_>) -> Option<NodeId> {
+        match self.visited.key(jvmti, object).ok()? {
+            Key::Tag(tag) => tag.node(),
+            Key::Hash(hash) => {
+                let is = |sig| self.sigs.class(sig) == class;
+                match self.nodes.find(class, hash, is, |_| true) {
+                    Found::Seen(node) => Some(node),
+                    Found::Free(_) => None,
+                }
             }
         }
     }

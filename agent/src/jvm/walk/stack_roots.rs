@@ -39,8 +39,6 @@ const OBJECTS: jlong = 1 << 40;
 /// Estimated stop: a fixed part and one per thread.
 const STOP_BASE: Duration = Duration::from_millis(4);
 const STOP_PER_THREAD: Duration = Duration::from_micros(250);
-/// Longest estimated stop that is accepted.
-const STOP_LIMIT: Duration = Duration::from_millis(500);
 /// Access flag of native methods.
 const ACC_NATIVE: i32 = 0x0100;
 
@@ -85,7 +83,7 @@ pub fn expected_stop(threads: usize) -> Duration {
     STOP_BASE + STOP_PER_THREAD * u32::try_from(threads).unwrap_or(u32::MAX)
 }
 
-/// Enumerates the roots. `jvmti` resolves names; the tags live in an environment of their own.
+/// Enumerates the roots, unless that is expected to stop the program for longer than `host` allows. `jvmti` resolves names; the tags live in an environment of their own.
 ///
 /// `take` gets the objects, what lasts first, a batch of local references at a time.
 pub fn enumerate<'f>(
@@ -99,7 +97,7 @@ pub fn enumerate<'f>(
     let Ok(threads) = jvmti.all_threads(jni) else {
         return Enumerated::without(RootOutcome::Error, Duration::ZERO);
     };
-    if expected_stop(threads.len()) > STOP_LIMIT {
+    if expected_stop(threads.len()) > host.stop_limit() {
         for thread in threads {
             jni.delete(thread);
         }
@@ -137,7 +135,7 @@ fn run<'f>(
         let name = jvmti.thread_name(jni, &thread).unwrap_or_default();
         names.push(Named {
             own: host.is_own_thread(&name),
-            id: host.thread_id(jni, &thread),
+            id: host.thread_id(jni, &thread, &name),
             name: name.into(),
         });
         // Without the tag the thread's locals are told without a name.
@@ -403,6 +401,6 @@ mod tests {
     fn the_expected_stop_grows_with_the_threads() {
         assert_eq!(expected_stop(0), Duration::from_millis(4));
         assert_eq!(expected_stop(1000), Duration::from_millis(254));
-        assert!(expected_stop(2000) > STOP_LIMIT);
+        assert!(expected_stop(2000) > Duration::from_millis(500));
     }
 }

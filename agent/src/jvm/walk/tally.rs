@@ -74,6 +74,7 @@ impl Tally {
                     minor: path.instances.saturating_mul(MINOR) < most.unwrap_or(0),
                     strength: rank.strength,
                     application: rank.application,
+                    fallback: rank.fallback,
                     weight: path.instances / share,
                     depth: rank.depth,
                     sig: *sig,
@@ -83,7 +84,7 @@ impl Tally {
             .collect();
         all.sort_by_key(|r| {
             let weight = std::cmp::Reverse(r.weight);
-            (r.minor, r.strength, weight, r.depth, r.sig)
+            (r.minor, r.strength, r.fallback, weight, r.depth, r.sig)
         });
         all
     }
@@ -104,6 +105,8 @@ pub struct Ranked {
     pub strength: Strength,
     /// Something on it is the application's.
     pub application: bool,
+    /// It starts at a class loader, or at a static of one deployment among several: told when nothing else was found.
+    pub fallback: bool,
     weight: u64,
     depth: u16,
     /// The path.
@@ -114,11 +117,16 @@ pub struct Ranked {
 
 impl Ranked {
     /// Whether it is worth telling beside `best`, now or at the end of the search (`over`): a path within the JDK (its
-    /// caches of integers and names) says nothing beside one of the application, which may turn up until the end.
+    /// caches of integers and names) says nothing beside one of the application, which may turn up until the end, and a
+    /// path with less than 1/16 of the instances `reached` so far says little of them.
     #[must_use]
-    pub fn worth_telling(&self, best: Option<&Self>, over: bool) -> bool {
+    pub fn worth_telling(&self, best: Option<&Self>, over: bool, reached: u64) -> bool {
+        if !over && (self.fallback || self.instances.saturating_mul(MINOR) < reached) {
+            return false;
+        }
         let beside = best
             .is_none_or(|best| !self.outshines(best) && (self.application || !best.application));
+        let beside = beside && best.is_none_or(|best| best.fallback || !self.fallback);
         beside && !self.minor && (self.application || over)
     }
 
@@ -144,6 +152,8 @@ pub struct Rank {
     pub strength: Strength,
     /// Some class on it, or the root's, is the application's.
     pub application: bool,
+    /// The root lives by a class loader: what holds that was not seen, or comes later.
+    pub fallback: bool,
     /// Its steps.
     pub depth: u16,
 }
@@ -179,6 +189,7 @@ mod tests {
             move |_| Rank {
                 strength,
                 application,
+                fallback: false,
                 depth: 1,
             }
         };
@@ -193,6 +204,7 @@ mod tests {
                 Strength::Transient
             },
             application: true,
+            fallback: false,
             depth: 1,
         }));
         assert_eq!(third[0], SigId(3));
@@ -206,15 +218,42 @@ mod tests {
                 Strength::Durable
             },
             application: true,
+            fallback: false,
             depth: 1,
         }));
         assert_eq!(minor_last, [SigId(2), SigId(1), SigId(3)]);
         let second = sigs(tally.ranked(|s| Rank {
             strength: Strength::Durable,
             application: s == SigId(2),
+            fallback: false,
             depth: 1,
         }));
         assert_eq!(second[0], SigId(2));
+    }
+
+    #[test]
+    fn a_class_loader_is_named_only_when_nothing_else_holds_it() {
+        let mut nodes = Nodes::default();
+        let mut tally = Tally::default();
+        for i in 0..10 {
+            tally.count(SigId(1), node(&mut nodes, i));
+        }
+        for i in 10..40 {
+            tally.count(SigId(2), node(&mut nodes, i));
+        }
+        let ranked = tally.ranked(|s| Rank {
+            strength: Strength::Durable,
+            application: true,
+            fallback: s == SigId(2),
+            depth: 1,
+        });
+        let [map, loader] = ranked[..] else {
+            panic!("{ranked:?}");
+        };
+        assert_eq!((map.sig, loader.sig), (SigId(1), SigId(2)));
+        assert!(!loader.worth_telling(Some(&map), true, 40));
+        assert!(!loader.worth_telling(None, false, 40));
+        assert!(loader.worth_telling(None, true, 40));
     }
 
     #[test]
@@ -237,15 +276,21 @@ mod tests {
             minor: false,
             strength: Strength::Durable,
             application,
+            fallback: false,
             weight: instances,
             depth: 1,
             sig: SigId(0),
             instances,
         };
-        assert!(!path(false, 256).worth_telling(None, false));
-        assert!(path(false, 256).worth_telling(None, true));
-        assert!(!path(false, 256).worth_telling(Some(&path(true, 1000)), true));
-        assert!(path(true, 256).worth_telling(Some(&path(true, 1000)), false));
-        assert!(!path(true, 2000).worth_telling(Some(&path(true, 1000)), true));
+        assert!(!path(false, 256).worth_telling(None, false, 2000));
+        assert!(path(false, 256).worth_telling(None, true, 2000));
+        assert!(!path(false, 256).worth_telling(Some(&path(true, 1000)), true, 2000));
+        assert!(path(true, 256).worth_telling(Some(&path(true, 1000)), false, 2000));
+        assert!(!path(true, 2000).worth_telling(Some(&path(true, 1000)), true, 2000));
+        assert!(
+            !path(true, 1).worth_telling(None, false, 2000),
+            "one of two thousand"
+        );
+        assert!(path(true, 1).worth_telling(None, true, 2000));
     }
 }

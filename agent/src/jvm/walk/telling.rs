@@ -1,19 +1,19 @@
 //! Which of a search's paths are told as chains, and how they are kept for re-reading.
 
 use chain_core::PassPlan;
-use chain_core::chain::FoundChain;
+use chain_core::chain::{Chain, FoundChain, RootKind};
 use chain_core::signature;
 
 use super::Host;
 use super::contents::contents;
 use super::kept::{Kept, KeptRoot};
 use super::nodes::NodeId;
-use super::observe::{Observed, keep, observe, rank, tell, tell_contents};
+use super::observe::{Observed, keep, observe, rank, tell, tell_contents, tell_through_loader};
 use super::roots::Root;
 use super::search::Search;
 use super::tally::Ranked;
 use super::walker::Walker;
-use crate::jvm::env::Jni;
+use crate::jvm::env::{Jni, Obj};
 
 /// Chains told per candidate.
 const CHAINS: usize = 3;
@@ -65,7 +65,7 @@ impl<H: Host> Walker<H> {
         let mut best: Option<Ranked> = None;
         let mut count = 0;
         for path in &ranked {
-            if count >= CHAINS || !path.worth_telling(best.as_ref(), over) {
+            if count >= CHAINS || !path.worth_telling(best.as_ref(), over, reached) {
                 continue;
             }
             let Some(found) = self.tell_path(jni, plan, search, place, path) else {
@@ -133,6 +133,8 @@ impl<H: Host> Walker<H> {
             plan.hops as usize
         };
         let found = tell(search, &self.catalogue, &observed, hops).and_then(|chain| {
+            let through = self.through_loader(jni, search, &observed, &chain, hops);
+            let chain = through.unwrap_or(chain);
             let leaf = self.keep(jni, search, &observed, handle)?;
             let class = search.class_of(node)?;
             let contents = contents(&mut self.catalogue, jni, &observed.leaf, class);
@@ -149,6 +151,52 @@ impl<H: Host> Walker<H> {
         });
         jni.delete(observed.leaf);
         found
+    }
+
+    /// The chain through what holds the loader of its root's class, when that class is one of a deployment among several
+    /// and the loader was reached from a root of its own.
+    fn through_loader(
+        &mut self,
+        jni: &Jni<'_>,
+        search: &Search,
+        observed: &Observed<'_>,
+        chain: &Chain,
+        hops: usize,
+    ) -> Option<Chain> {
+        let Root::Static { class, .. } = search.roots.get(observed.root)? else {
+            return None;
+        };
+        if !self.catalogue.is_redeployed(*class) {
+            return None;
+        }
+        let loader = self.catalogue.custom_loader(jni, *class)?;
+        let told = self.loader_chain(jni, search, &loader, hops);
+        jni.delete(loader);
+        Some(tell_through_loader(told?, chain))
+    }
+
+    /// The chain to a loader; `None` when it was not seen, or only as a root.
+    fn loader_chain(
+        &mut self,
+        jni: &Jni<'_>,
+        search: &Search,
+        loader: &Obj<'_>,
+        hops: usize,
+    ) -> Option<Chain> {
+        let class = self.catalogue.class_of(jni, loader)?;
+        let node = search.find(self.jvmti, class, loader)?;
+        let observed = observe(search, &mut self.catalogue, jni, node, self.abort)?;
+        let same = jni.same(&observed.leaf, loader);
+        let rooted = matches!(
+            search.roots.get(observed.root),
+            Some(Root::Seen {
+                kind: RootKind::ClassLoader,
+                ..
+            })
+        );
+        let chain = (same && !rooted).then(|| tell(search, &self.catalogue, &observed, hops));
+        jni.delete(observed.leaf);
+        chain.flatten()
     }
 
     /// Keeps an observed path for re-reading, in place of what `handle` names.

@@ -12,7 +12,7 @@ use super::super::layout::{Layout, Plan, Role};
 use super::super::nodes::Edge;
 use super::super::pass::{End, Pass, is_candidate};
 use super::super::roots::Root;
-use super::super::search::{Link, Phase, Stage, element};
+use super::super::search::{Link, Stage, element};
 use super::super::visited::{Key, Tags};
 use super::gather::{Bounds, Cut, Entry, Gathered, Known, Met, gather};
 use super::views::Views;
@@ -46,7 +46,7 @@ const ORDINARY_QUARTERS: u64 = 3;
 pub struct Batches {
     views: Views,
     meetings: u32,
-    last_resort: bool,
+    plans: u64,
     /// The JDK's statics are being read.
     platform_begun: bool,
 }
@@ -156,7 +156,6 @@ impl<'t, 's, 'f> Turn<'t, 's, 'f> {
             if !self.look_again() && !self.pass.next_phase(host, self.plan) {
                 return End::Drained;
             }
-            self.follow_phase();
         }
     }
 
@@ -169,11 +168,10 @@ impl<'t, 's, 'f> Turn<'t, 's, 'f> {
         any
     }
 
-    /// What the callbacks know of classes holds for a phase only.
-    fn follow_phase(&mut self) {
-        let last_resort = self.pass.search.phase == Phase::LastResort;
-        if last_resort != self.kept.last_resort {
-            self.kept.last_resort = last_resort;
+    /// What the callbacks know of classes holds while their plans do.
+    fn follow_plans(&mut self) {
+        if self.kept.plans != self.pass.catalogue.plans() {
+            self.kept.plans = self.pass.catalogue.plans();
             self.kept.views.clear();
         }
     }
@@ -240,6 +238,7 @@ impl<'t, 's, 'f> Turn<'t, 's, 'f> {
             if Instant::now() >= until {
                 return Stop::Deadline;
             }
+            self.follow_plans();
             let Some(batch) = self.next_batch(order, until, budget) else {
                 return Stop::Empty;
             };
