@@ -4,6 +4,7 @@ pub mod agent_path;
 pub mod drive;
 mod library;
 pub mod list;
+mod progress;
 pub mod record;
 mod session;
 

@@ -7,18 +7,21 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::Exit;
 use super::Target;
+use super::progress::Progress;
 use super::session::{Session, fetch, say};
-use crate::model::Report;
 use crate::model::build;
 use crate::model::merge::merge;
+use crate::model::{Nanos, Report};
 use crate::reader::Recording;
+use crate::report::units;
 
 /// Between two looks at the growing file.
 const LOOK: Duration = Duration::from_secs(2);
+/// Between two steps of the clock that is shown.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Attach to a JVM, record for a while, bring the file home.
 ///
@@ -59,11 +62,16 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut options = args.options.clone();
     options.push(format!("file={}", file.display()));
     session.send("start", &options)?;
+    let main = session.jvm.main_class().unwrap_or("no main class");
+    let pid = session.jvm.pid();
+    say(&format!(
+        "recording process {pid} ({main}); Ctrl-C ends it and keeps what there is"
+    ));
     let here = session.jvm.inside(&file);
-    let watched = watch(args, session.jvm.pid(), &here, &stop);
+    let watched = watch(args, pid, &here, &stop);
     // Whatever ended the wait, the agent must not stay behind.
     let stopped = session.send("stop", &[]);
-    let ended = watched?;
+    let (ended, took) = watched?;
     if let Err(error) = stopped
         && !matches!(ended, Ended::JvmGone)
     {
@@ -77,10 +85,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     })?;
     let _ = fs::remove_file(&here);
+    let chains = look(&args.output).map_or(0, |report| report.chains.len());
     say(&format!(
-        "{}: {bytes} bytes in {}; next: jfr-chains report {1}",
+        "{} after {}: {}, {} in {output}; next: jfr-chains report {output}",
         ended.words(),
-        args.output.display()
+        units::span(Nanos(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX))),
+        units::counted(u64::try_from(chains).unwrap_or(u64::MAX), "chain", "chains"),
+        units::bytes(bytes),
+        output = args.output.display()
     ));
     Ok(Exit::Clean)
 }
@@ -115,55 +127,50 @@ fn interrupts() -> anyhow::Result<Receiver<()>> {
     Ok(receive)
 }
 
-fn watch(args: &Args, pid: u32, file: &Path, stop: &Receiver<()>) -> anyhow::Result<Ended> {
-    let bar = if io::stderr().is_terminal() {
-        ProgressBar::new_spinner()
-    } else {
-        ProgressBar::hidden()
-    };
-    bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}")?);
-    bar.enable_steady_tick(Duration::from_millis(200));
-    let deadline = Instant::now() + args.duration;
+fn watch(
+    args: &Args,
+    pid: u32,
+    file: &Path,
+    stop: &Receiver<()>,
+) -> anyhow::Result<(Ended, Duration)> {
+    let mut progress = Progress::begin(args.duration, io::stderr().is_terminal())?;
+    let began = Instant::now();
+    let deadline = began + args.duration;
+    let mut next_look = began + LOOK;
+    let mut last = None;
     let ended = loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        let now = Instant::now();
+        if now >= deadline {
             break Ended::Time;
         }
-        match stop.recv_timeout(left.min(LOOK)) {
+        let nap = SECOND.min(deadline - now);
+        match stop.recv_timeout(nap) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => break Ended::Interrupt,
         }
         if !Path::new(&format!("/proc/{pid}")).exists() {
             break Ended::JvmGone;
         }
+        progress.elapsed(began.elapsed(), last.as_ref());
+        if Instant::now() < next_look {
+            continue;
+        }
+        next_look = Instant::now() + LOOK;
         // Between two states of the file a look may fail; the next one will not.
         if let Some(report) = look(file) {
-            bar.set_message(progress(&report));
+            progress.seen(&report);
             if args.until_chain && !report.chains.is_empty() {
                 break Ended::Chain;
             }
+            last = Some(report);
         }
     };
-    bar.finish_and_clear();
-    Ok(ended)
+    progress.end();
+    Ok((ended, began.elapsed()))
 }
 
 fn look(file: &Path) -> Option<Report> {
     let recording = Recording::open(file).ok()?;
     let read = build::read(&recording, &|_| {});
     Some(merge(vec![read]))
-}
-
-/// One line: the nearest class, searches, chains.
-fn progress(report: &Report) -> String {
-    let nearest = report.candidates.first().map(|candidate| {
-        let far = candidate.progress_words().unwrap_or_default();
-        format!("{} ({far})", candidate.class)
-    });
-    format!(
-        "{}, {} searches, {} chains",
-        nearest.unwrap_or_else(|| "no class followed yet".to_owned()),
-        report.searches.len(),
-        report.chains.len()
-    )
 }
