@@ -108,6 +108,7 @@ fn an_attached_agent_starts_answers_and_stops() {
             "{status}"
         );
         assert!(status.contains("\ngates safepoint-debt "), "{status}");
+        assert!(status.contains("\nbudgets "), "{status}");
 
         let (ok, again) = load("interval=1m");
         assert!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chain_core::ClassId;
 use chain_core::gate::GateRefusals;
 use chain_core::input::AdmissionCounts;
-use chain_core::record::Drops;
+use chain_core::record::{CostBudget, Drops};
 
 /// Counters since the session began.
 #[derive(Debug, Default)]
@@ -18,6 +18,8 @@ pub(super) struct Counters {
     pub(super) core: Drops,
     /// Gate refusals, from the same record.
     pub(super) refusals: GateRefusals,
+    /// The last budget record itself.
+    pub(super) budget: Option<CostBudget>,
     /// What the sampling callback counted, as last handed in.
     pub(super) admission: AdmissionCounts,
     /// A search runs.

@@ -34,6 +34,7 @@ impl Worker {
                 Record::CostBudget(budget) => {
                     self.counters.core = budget.drops;
                     self.counters.refusals = budget.refusals;
+                    self.counters.budget = Some(*budget);
                 }
                 Record::LeakCandidate(candidate) => self.note_candidate(candidate),
                 Record::SearchStarted(_) => self.counters.searching = true,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
+use chain_core::record::CostBudget;
 use jfr_format::schema::events::AgentStatus;
 use jfr_format::schema::{Bytes, Name, Nanos};
 
@@ -12,6 +13,7 @@ use crate::handles::Tracked;
 use crate::jvm::beans::GcReader;
 use crate::jvm::env::{JvmError, Jvmti, Weak};
 use crate::options::Options;
+use crate::record;
 
 /// What does not change while the agent works.
 #[derive(Debug, Clone)]
@@ -132,6 +134,21 @@ fn describe(o: &Options) -> String {
     );
     add("file", o.file.clone());
     text
+}
+
+/// Both cost budgets, the window of heap-walk calls, and what was decided with them.
+fn budgets(b: &CostBudget) -> String {
+    format!(
+        "budgets safepoint {:.0} ms ({:.1}% refill), cpu {:.0} ms ({:.1}% refill), stop window {} of {} ms, {} edges a pass, decision {}",
+        b.safepoint_balance,
+        b.safepoint_rate * 100.0,
+        b.cpu_balance,
+        b.cpu_rate * 100.0,
+        b.stop_window.0 / 1_000,
+        b.stop_cap.0,
+        b.edge_budget,
+        record::decision_name(b.decision)
+    )
 }
 
 fn long(value: u64) -> i64 {
@@ -265,6 +282,9 @@ impl Worker {
             refusals.backoff,
             refusals.stop_window
         );
+        let budgets = self.counters.budget.as_ref().map(budgets);
+        let untouched = || "budgets untouched: nothing was decided yet".to_owned();
+        let _ = writeln!(text, "{}", budgets.unwrap_or_else(untouched));
         let _ = writeln!(
             text,
             "dropped queue {} table {} classes {} chains {} records {}",
@@ -278,5 +298,29 @@ impl Worker {
             let _ = writeln!(text, "class {candidate}");
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chain_core::{Micros, Millis};
+
+    #[test]
+    fn budgets_are_told_in_one_line() {
+        let budget = CostBudget {
+            safepoint_balance: 120.4,
+            safepoint_rate: 0.01,
+            cpu_balance: -3.0,
+            cpu_rate: 0.02,
+            stop_window: Micros(12_500),
+            stop_cap: Millis(500),
+            edge_budget: 1_000,
+            ..CostBudget::default()
+        };
+        assert_eq!(
+            budgets(&budget),
+            "budgets safepoint 120 ms (1.0% refill), cpu -3 ms (2.0% refill), stop window 12 of 500 ms, 1000 edges a pass, decision idle"
+        );
     }
 }
