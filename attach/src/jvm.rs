@@ -113,6 +113,11 @@ impl Jvm {
         self.agent.as_deref()
     }
 
+    /// Whether it runs on musl libc (Alpine), whose agent is a library of its own.
+    pub fn is_on_musl(&self) -> bool {
+        self.on_musl
+    }
+
     /// Whether it lives in another root folder or mount namespace (a container).
     pub fn is_contained(&self) -> bool {
         !self.shares_root

@@ -310,3 +310,53 @@ fn agent_path_prints_a_library_that_a_jvm_loads() {
         ok(&java);
     }
 }
+
+#[test]
+fn a_jvm_on_musl_gets_the_agent_for_musl() {
+    // No JVM of Alpine: a process that maps what makes one, a JVM's library and musl's loader.
+    let dir = scratch("musl").unwrap();
+    let mapped: Vec<String> = ["libjvm.so", "ld-musl-x86_64.so.1"]
+        .iter()
+        .map(|name| {
+            let path = dir.path().join(name);
+            std::fs::copy(agent_library().unwrap(), &path).unwrap();
+            path.display().to_string()
+        })
+        .collect();
+    let mut process = Child::new("sleep")
+        .arg("600")
+        .env("LD_PRELOAD", mapped.join(":"))
+        .start()
+        .unwrap();
+    let maps = format!("/proc/{}/maps", process.pid());
+    let ready =
+        |_: &Running| std::fs::read_to_string(&maps).is_ok_and(|maps| maps.contains("ld-musl-"));
+    assert!(process.wait_until(LIMIT, ready));
+
+    let bin = dir.path().join("jfr-chains");
+    std::fs::copy(cli_binary().unwrap(), &bin).unwrap();
+    std::fs::copy(
+        agent_library().unwrap(),
+        dir.path().join("libjfr_chains.so"),
+    )
+    .unwrap();
+    let pid = process.pid().to_string();
+    let start = || Child::new(&bin).args(["start", &pid]).run(LIMIT).unwrap();
+    let without = start();
+    assert_eq!(without.code(), Some(2), "{without}");
+    assert!(without.stderr.contains("musl libc (Alpine)"), "{without}");
+
+    // With the other library beside the command the next obstacle is reached: this process is no JVM.
+    std::fs::write(
+        dir.path().join("libjfr_chains-musl.so"),
+        "an agent for musl",
+    )
+    .unwrap();
+    let with = start();
+    assert_eq!(with.code(), Some(2), "{with}");
+    assert!(!with.stderr.contains("musl"), "{with}");
+
+    // A library for glibc is not put into it, whoever names it.
+    let forced = with_agent(&["start", &pid]).run(LIMIT).unwrap();
+    assert!(forced.stderr.contains("is built for glibc"), "{forced}");
+}

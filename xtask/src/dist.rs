@@ -1,14 +1,20 @@
-//! `cargo xtask dist`: the command with the agent inside, for machines older than this one.
+//! `cargo xtask dist`: the command with the agents inside, for machines older than this one.
 
 mod check;
+mod debian;
+mod platform;
+mod smoke;
+mod toolchain;
 mod zig;
 
 use crate::steps;
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use check::{Limits, inspect};
 use jfr_chains_tests::{target_dir, workspace};
+use platform::{Arch, Libc, Platform};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use toolchain::Toolchain;
 
 /// Files that go beside the binary.
 const DOCUMENTS: [&str; 6] = [
@@ -20,125 +26,110 @@ const DOCUMENTS: [&str; 6] = [
     "settings/jfr-chains.jfc",
 ];
 
-/// A platform that a release is built for.
-struct Platform {
-    /// Rust's name.
-    target: &'static str,
-    /// The same with zig's glibc baseline.
-    zig_target: &'static str,
-    /// Name in the archive.
-    name: &'static str,
-    /// Newest glibc that the binaries may need.
-    glibc: Option<(u32, u32)>,
-}
-
-/// x86_64 is required; musl serves Alpine images.
-const PLATFORMS: [Platform; 4] = [
-    Platform {
-        target: "x86_64-unknown-linux-gnu",
-        zig_target: "x86_64-unknown-linux-gnu.2.17",
-        name: "linux-x86_64",
-        glibc: Some((2, 17)),
-    },
-    Platform {
-        target: "x86_64-unknown-linux-musl",
-        zig_target: "x86_64-unknown-linux-musl",
-        name: "linux-x86_64-musl",
-        glibc: None,
-    },
-    Platform {
-        target: "aarch64-unknown-linux-gnu",
-        zig_target: "aarch64-unknown-linux-gnu.2.17",
-        name: "linux-aarch64",
-        glibc: Some((2, 17)),
-    },
-    Platform {
-        target: "aarch64-unknown-linux-musl",
-        zig_target: "aarch64-unknown-linux-musl",
-        name: "linux-aarch64-musl",
-        glibc: None,
-    },
-];
-
 /// Options of `dist`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Rust targets; default: every one whose standard library is installed.
-    #[arg(long, value_delimiter = ',')]
-    target: Vec<String>,
-    /// Fails when a target's standard library is missing, instead of leaving the target out.
+    /// Processors (x86_64, aarch64); default: x86_64, and aarch64 when its compiler can be had.
+    #[arg(long, value_delimiter = ',', value_parser = arch)]
+    arch: Vec<Arch>,
+    /// Builds and checks the agents only, with this profile: what a change of the agent needs to know.
+    #[arg(long, value_name = "PROFILE")]
+    agents: Option<String>,
+    /// Does not ask rustup for a standard library that is missing: it is built from source at once.
     #[arg(long)]
-    all: bool,
+    from_source: bool,
 }
 
-/// Builds, checks and packs; errs when a check fails or nothing could be built.
+fn arch(name: &str) -> Result<Arch, String> {
+    let found = Arch::ALL.into_iter().find(|arch| arch.name() == name);
+    found.ok_or_else(|| "x86_64 or aarch64".to_owned())
+}
+
+/// Builds, checks and packs; errs when a check fails, or a required platform cannot be built.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let zig = zig::install()?;
+    let asked = |arch: &Arch| options.arch.is_empty() || options.arch.contains(arch);
     let mut packed = Vec::new();
-    let named = |platform: &&Platform| {
-        options.target.is_empty()
-            || options
-                .target
-                .iter()
-                .any(|target| target == platform.target)
-    };
-    for platform in PLATFORMS.iter().filter(named) {
-        if !standard_library(platform.target)? {
-            let advice = format!(
-                "{}: no standard library; `rustup target add {0}`",
-                platform.target
-            );
-            ensure!(!options.all, "{advice}");
-            eprintln!("left out: {advice}");
-            continue;
-        }
-        packed.push(pack(platform, &zig)?);
+    for arch in Arch::ALL.into_iter().filter(asked) {
+        let of = |libc| {
+            let target = Platform { arch, libc }.target();
+            Toolchain::of(&target, options.from_source)
+        };
+        let toolchains = match (of(Libc::Glibc), of(Libc::Musl)) {
+            (Ok(glibc), Ok(musl)) => [glibc, musl],
+            (Err(error), _) | (_, Err(error)) if !arch.is_required() && options.arch.is_empty() => {
+                eprintln!("left out: {error:#}");
+                continue;
+            }
+            (Err(error), _) | (_, Err(error)) => return Err(error),
+        };
+        let platforms: Vec<(Platform, Toolchain)> = Libc::ALL
+            .map(|libc| Platform { arch, libc })
+            .into_iter()
+            .zip(toolchains)
+            .collect();
+        packed.extend(architecture(&platforms, options.agents.as_deref(), &zig)?);
     }
-    ensure!(!packed.is_empty(), "nothing was built");
     for archive in packed {
         eprintln!("packed {}", archive.display());
     }
     Ok(())
 }
 
-/// Whether rustc has the target's standard library.
-fn standard_library(target: &str) -> anyhow::Result<bool> {
-    let folder = steps::output(Command::new("rustc").args([
-        "--print",
-        "target-libdir",
-        "--target",
-        target,
-    ]))?;
-    Ok(Path::new(folder.trim()).is_dir())
+/// Both agents of an architecture, then a command for each C library that carries both.
+fn architecture(
+    platforms: &[(Platform, Toolchain)],
+    agents_only: Option<&str>,
+    zig: &zig::Zig,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let agents = target_dir().join("dist/agents");
+    std::fs::create_dir_all(&agents)?;
+    let mut embedded = Vec::new();
+    for (platform, toolchain) in platforms {
+        let build = Build {
+            platform: *platform,
+            toolchain,
+            zig,
+            profile: agents_only.unwrap_or("dist"),
+        };
+        let agent = agents.join(format!("{}.so", platform.name()));
+        copy(&build.agent()?, &agent)?;
+        checked(&agent, &Limits::agent(*platform))?;
+        smoke::load(*platform, &agent, zig)?;
+        embedded.push((*platform, agent));
+    }
+    if agents_only.is_some() {
+        return Ok(Vec::new());
+    }
+    let pack = |(platform, toolchain): &(Platform, Toolchain)| {
+        let build = Build {
+            platform: *platform,
+            toolchain,
+            zig,
+            profile: "dist",
+        };
+        pack(&build, &embedded)
+    };
+    platforms.iter().map(pack).collect()
 }
 
-fn pack(platform: &Platform, zig: &zig::Zig) -> anyhow::Result<PathBuf> {
-    let built = target_dir().join(platform.target).join("dist");
-    steps::run(&mut build("jfr-chains-agent", platform, zig))?;
+fn pack(build: &Build<'_>, agents: &[(Platform, PathBuf)]) -> anyhow::Result<PathBuf> {
     let folder = target_dir().join("dist").join(format!(
         "jfr-chains-{}-{}",
         env!("CARGO_PKG_VERSION"),
-        platform.name
+        build.platform.name()
     ));
     if folder.is_dir() {
         std::fs::remove_dir_all(&folder)?;
     }
     std::fs::create_dir_all(&folder)?;
-    let agent = folder.join("libjfr_chains.so");
-    copy(&built.join("libjfr_chains_agent.so"), &agent)?;
-    steps::run(build("jfr-chains-analyzer", platform, zig).env("JFR_CHAINS_AGENT_SO", &agent))?;
-    let command = folder.join("jfr-chains");
-    copy(&built.join("jfr-chains"), &command)?;
-    for (file, limits) in [
-        (&agent, Limits::agent(platform.glibc)),
-        (&command, Limits::command(platform.glibc)),
-    ] {
-        let found = inspect(&std::fs::read(file)?).with_context(|| file.display().to_string())?;
-        eprintln!("{}: {found}", file.display());
-        limits
-            .check(&found)
-            .with_context(|| file.display().to_string())?;
+    for (platform, agent) in agents {
+        copy(agent, &folder.join(platform.agent_name()))?;
     }
+    let command = folder.join("jfr-chains");
+    copy(&build.command(agents)?, &command)?;
+    checked(&command, &Limits::command(build.platform))?;
+    smoke::run(build.platform, &command)?;
     for document in DOCUMENTS
         .iter()
         .map(|name| workspace().join(name))
@@ -149,7 +140,7 @@ fn pack(platform: &Platform, zig: &zig::Zig) -> anyhow::Result<PathBuf> {
             &folder.join(document.file_name().unwrap_or_default()),
         )?;
     }
-    let archive = folder.with_extension("tar.gz");
+    let archive = PathBuf::from(format!("{}.tar.gz", folder.display()));
     let parent = folder.parent().context("a folder without parent")?;
     let name = folder.file_name().context("a folder without name")?;
     steps::run(
@@ -163,21 +154,83 @@ fn pack(platform: &Platform, zig: &zig::Zig) -> anyhow::Result<PathBuf> {
     Ok(archive)
 }
 
-fn build(package: &str, platform: &Platform, zig: &zig::Zig) -> Command {
-    let mut command = zig.cargo();
-    command.args([
-        "--profile",
-        "dist",
-        "--locked",
-        "--package",
-        package,
-        "--target",
-        platform.zig_target,
-    ]);
-    command
+fn checked(file: &Path, limits: &Limits) -> anyhow::Result<()> {
+    let found = inspect(&std::fs::read(file)?).with_context(|| file.display().to_string())?;
+    eprintln!("{}: {found}", file.display());
+    limits
+        .check(&found)
+        .with_context(|| file.display().to_string())
+}
+
+/// How one platform's binaries are made.
+struct Build<'a> {
+    platform: Platform,
+    toolchain: &'a Toolchain,
+    zig: &'a zig::Zig,
+    profile: &'a str,
+}
+
+impl Build<'_> {
+    /// Builds the agent library; where cargo has put it.
+    fn agent(&self) -> anyhow::Result<PathBuf> {
+        let mut cargo = self.cargo("jfr-chains-agent");
+        if self.platform.libc == Libc::Musl {
+            // A library that brings its own C library along is none that a JVM can load.
+            cargo.env(self.flags_variable(), "-C target-feature=-crt-static");
+        }
+        steps::run(&mut cargo)?;
+        Ok(self.built().join("libjfr_chains_agent.so"))
+    }
+
+    /// Builds the command with these agents inside; where cargo has put it.
+    fn command(&self, agents: &[(Platform, PathBuf)]) -> anyhow::Result<PathBuf> {
+        let mut cargo = self.cargo("jfr-chains-analyzer");
+        for (platform, agent) in agents {
+            let variable = match platform.libc {
+                Libc::Glibc => "JFR_CHAINS_AGENT_SO",
+                Libc::Musl => "JFR_CHAINS_AGENT_MUSL_SO",
+            };
+            cargo.env(variable, agent);
+        }
+        steps::run(&mut cargo)?;
+        Ok(self.built().join("jfr-chains"))
+    }
+
+    fn cargo(&self, package: &str) -> Command {
+        let mut command = self.zig.cargo();
+        command.args(["--profile", self.profile, "--locked", "--package", package]);
+        command.args(["--target", &self.platform.zig_target()]);
+        self.toolchain.apply(&mut command);
+        command
+    }
+
+    fn built(&self) -> PathBuf {
+        let folder = if self.profile == "dev" {
+            "debug"
+        } else {
+            self.profile
+        };
+        target_dir().join(self.platform.target()).join(folder)
+    }
+
+    fn flags_variable(&self) -> String {
+        let target = self.platform.target().to_uppercase().replace('-', "_");
+        format!("CARGO_TARGET_{target}_RUSTFLAGS")
+    }
 }
 
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     std::fs::copy(from, to).with_context(|| format!("{} -> {}", from.display(), to.display()))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::arch;
+
+    #[test]
+    fn processors_are_named_as_in_archives() {
+        assert!(arch("aarch64").is_ok());
+        assert_eq!(arch("arm").unwrap_err(), "x86_64 or aarch64");
+    }
 }

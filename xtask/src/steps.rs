@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use jfr_chains_tests::{target_dir, workspace};
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The cargo that runs this task.
@@ -14,10 +14,15 @@ pub fn cargo() -> OsString {
 
 /// Runs a command in the workspace with its output on ours; errs when it cannot start or fails.
 pub fn run(command: &mut Command) -> anyhow::Result<()> {
+    run_in(&workspace(), command)
+}
+
+/// The same in another folder.
+pub fn run_in(folder: &Path, command: &mut Command) -> anyhow::Result<()> {
     let shown = shown(command);
     eprintln!("+ {shown}");
     let status = command
-        .current_dir(workspace())
+        .current_dir(folder)
         .stdin(Stdio::null())
         .status()
         .with_context(|| shown.clone())?;

@@ -45,4 +45,13 @@ impl Zig {
         command.arg("zigbuild").env("PYTHONPATH", &self.folder);
         command
     }
+
+    /// Zig's C compiler without further arguments.
+    pub fn cc(&self) -> Command {
+        let mut command = Command::new("python3");
+        command
+            .args(["-m", "ziglang", "cc"])
+            .env("PYTHONPATH", &self.folder);
+        command
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::super::Exit;
 use super::super::common::Output;
-use super::library;
+use super::library::{self, Libc};
 
 /// Print the path of the agent library, for -agentpath.
 #[derive(Debug, clap::Args)]
@@ -16,13 +16,18 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     agent: Option<PathBuf>,
 
+    /// The library for a JVM on musl libc (Alpine), also on a machine that has glibc.
+    #[arg(long)]
+    musl: bool,
+
     #[command(flatten)]
     output: Output,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let path = library::locate(args.agent.as_deref())?;
+    let libc = if args.musl { Libc::Musl } else { Libc::here() };
+    let path = library::locate(args.agent.as_deref(), libc)?;
     args.output
         .write(|out| writeln!(out, "{}", path.display()))?;
     Ok(Exit::Clean)

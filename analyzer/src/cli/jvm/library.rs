@@ -1,4 +1,4 @@
-//! The agent library: built in and unpacked when needed, or beside the executable.
+//! The agent library: built in and unpacked when needed, or beside the executable; one for each C library.
 
 use std::fs;
 use std::io;
@@ -6,40 +6,103 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-/// The agent of a release build; `None` in others, since cargo cannot put a library into a program that it builds
+/// Which C library a JVM runs on; the agent must be built for the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Libc {
+    /// The GNU one, of most distributions.
+    Glibc,
+    /// That of Alpine.
+    Musl,
+}
+
+/// The agents of a release build; `None` in others, since cargo cannot put a library into a program that it builds
 /// at the same time.
 #[cfg(embedded_agent)]
-const EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!("JFR_CHAINS_AGENT_SO")));
+const GLIBC: Option<&[u8]> = Some(include_bytes!(env!("JFR_CHAINS_AGENT_SO")));
 #[cfg(not(embedded_agent))]
-const EMBEDDED: Option<&[u8]> = None;
+const GLIBC: Option<&[u8]> = None;
+#[cfg(embedded_musl_agent)]
+const MUSL: Option<&[u8]> = Some(include_bytes!(env!("JFR_CHAINS_AGENT_MUSL_SO")));
+#[cfg(not(embedded_musl_agent))]
+const MUSL: Option<&[u8]> = None;
 
-/// Names that it has beside the executable: as shipped, as built.
-const NAMES: [&str; 2] = ["libjfr_chains.so", "libjfr_chains_agent.so"];
+impl Libc {
+    /// That of a JVM.
+    pub fn of(jvm: &attach::Jvm) -> Self {
+        if jvm.is_on_musl() {
+            Self::Musl
+        } else {
+            Self::Glibc
+        }
+    }
 
-/// The agent library as a file: `given`, else the built-in one unpacked to the cache folder, else the one beside the
-/// executable. Errs with what to build when there is none.
-pub fn locate(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    /// That of this machine, for a JVM that is yet to be started: musl where only its loader is.
+    pub fn here() -> Self {
+        let loaders = fs::read_dir("/lib").into_iter().flatten().flatten();
+        let mut names = loaders.map(|entry| entry.file_name());
+        let musl = names.any(|name| name.to_string_lossy().starts_with("ld-musl-"));
+        let glibc = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
+        if musl && !glibc.iter().any(|loader| Path::new(loader).exists()) {
+            Self::Musl
+        } else {
+            Self::Glibc
+        }
+    }
+
+    fn embedded(self) -> Option<&'static [u8]> {
+        match self {
+            Self::Glibc => GLIBC,
+            Self::Musl => MUSL,
+        }
+    }
+
+    /// Names of the library beside the executable: as shipped, as built here (for the C library of this build).
+    fn names(self) -> &'static [&'static str] {
+        let built_here = cfg!(target_env = "musl") == (self == Self::Musl);
+        match (self, built_here) {
+            (Self::Glibc, true) => &["libjfr_chains.so", "libjfr_chains_agent.so"],
+            (Self::Glibc, false) => &["libjfr_chains.so"],
+            (Self::Musl, true) => &["libjfr_chains-musl.so", "libjfr_chains_agent.so"],
+            (Self::Musl, false) => &["libjfr_chains-musl.so"],
+        }
+    }
+
+    /// The command that makes a library for it.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::Glibc => {
+                "run `cargo build --release -p jfr-chains-agent` in the source tree and give --agent \
+                 target/release/libjfr_chains_agent.so, or run `cargo xtask dist` for a command with the agent inside"
+            }
+            Self::Musl => {
+                "the JVM runs on musl libc (Alpine): `cargo xtask dist` in the source tree makes a command with that \
+                 agent inside"
+            }
+        }
+    }
+}
+
+/// The agent library as a file: `given`, else the built-in one for that C library unpacked to the cache folder, else
+/// the one beside the executable. Errs with what to build when there is none.
+pub fn locate(given: Option<&Path>, libc: Libc) -> anyhow::Result<PathBuf> {
     if let Some(path) = given {
         return path
             .canonicalize()
             .with_context(|| path.display().to_string());
     }
-    if let Some(bytes) = EMBEDDED {
+    if let Some(bytes) = libc.embedded() {
         return unpack(bytes, &cache_folder())
             .context("cannot unpack the agent; give --agent FILE");
     }
     let executable = std::env::current_exe()?;
     let folder = executable.parent().unwrap_or(Path::new("."));
-    match NAMES
-        .iter()
-        .map(|name| folder.join(name))
-        .find(|path| path.is_file())
-    {
+    let beside = libc.names().iter().map(|name| folder.join(name));
+    match beside.into_iter().find(|path| path.is_file()) {
         Some(path) => Ok(path),
         None => bail!(
-            "this build has no agent inside, and {} has none either: run `cargo build -p jfr-chains-agent` in the \
-             source tree, or `cargo xtask dist` for a command with the agent inside, or give --agent FILE",
-            folder.display()
+            "this build has no agent for that JVM inside, and none lies beside it in {}: {}",
+            folder.display(),
+            libc.advice()
         ),
     }
 }
@@ -83,7 +146,7 @@ fn unpack(bytes: &[u8], cache: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{locate, unpack};
+    use super::{Libc, locate, unpack};
 
     #[test]
     fn unpacking_twice_leaves_the_file_that_a_jvm_may_have_mapped() {
@@ -115,7 +178,15 @@ mod tests {
 
     #[test]
     fn a_given_library_that_does_not_exist_is_named() {
-        let error = locate(Some(std::path::Path::new("/no/such/agent.so"))).unwrap_err();
+        let given = std::path::Path::new("/no/such/agent.so");
+        let error = locate(Some(given), Libc::Glibc).unwrap_err();
         assert!(format!("{error:#}").contains("/no/such/agent.so"));
+    }
+    #[test]
+    fn a_build_without_the_agent_for_musl_says_how_to_get_it() {
+        if super::MUSL.is_none() {
+            let error = locate(None, Libc::Musl).unwrap_err().to_string();
+            assert!(error.contains("cargo xtask dist"), "{error}");
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail};
 use attach::{Jvm, Listener};
 
-use super::{Target, library};
+use super::Target;
+use super::library::{self, Libc};
 use crate::report::safe::terminal;
 
 /// A JVM whose attach listener answers.
@@ -26,7 +27,10 @@ impl Session {
         let library = match (jvm.agent(), &target.agent) {
             // A JVM that has an agent keeps to it; ours is not needed.
             (Some(loaded), None) => loaded.to_path_buf(),
-            (_, given) => attach::place(&jvm, &library::locate(given.as_deref())?)?,
+            (_, given) => {
+                let library = library::locate(given.as_deref(), Libc::of(&jvm))?;
+                attach::place(&jvm, &library)?
+            }
         };
         let listener = attach::connect(&jvm, target.patience)?;
         Ok(Self {
