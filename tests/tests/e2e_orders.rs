@@ -2,6 +2,9 @@
 //! stays unsuspected, and the JVM's exit code and output are its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+#[path = "orders/jmc.rs"]
+mod jmc;
+
 use jfr_chains_tests::{Child, Finished, Jdk, OrderResult, OrderRun, skip};
 use serde_json::Value;
 use std::path::Path;
@@ -219,7 +222,22 @@ fn jfr_print_json_is_json_with_every_event() {
     each_tool_and_file("jfr_print_json", |tool, _, result| {
         let out = jfr(tool, &["print", "--json"], &result.recording);
         let json: Value = serde_json::from_str(&out.stdout).unwrap();
-        assert!(!list(&json["recording"], "events").is_empty());
+        let events = list(&json["recording"], "events");
+        let samples: Vec<&Value> = events
+            .iter()
+            .filter(|event| event["type"] == "jdk.OldObjectSample")
+            .map(|event| &event["values"])
+            .collect();
+        assert!(!samples.is_empty());
+        for sample in samples {
+            // A leak is old before it is searched for, and its heap is in use.
+            assert_ne!(sample["objectAge"], "PT0S", "{sample:#}");
+            assert!(
+                sample["lastKnownHeapUsage"].as_u64() > Some(0),
+                "{sample:#}"
+            );
+            assert!(sample["objectSize"].as_u64() > Some(0), "{sample:#}");
+        }
     });
 }
 
