@@ -53,12 +53,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let report = soak.run(|line| eprintln!("JDK {feature}: {line}"))?;
         eprintln!(
             "JDK {feature}: no crash, no warning; {} rounds, {} starts of the agent, {} recordings, {} chains, \
-             each in a recording; native memory {:+} KiB from the first quarter to the last",
+             each in a recording; memory outside of the JVM's {:+} KiB from the first quarter to the last ({})",
             report.rounds,
             report.starts,
             report.recordings,
             report.chains,
-            report.growth_kb()
+            report.growth_kb(),
+            if report.counted { "counted" } else { "a guess" }
         );
     }
     Ok(())
