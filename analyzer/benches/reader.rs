@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use cap::Cap;
 use cpu_time::ProcessTime;
-use jfr_chains_analyzer::reader::{Recording, Struct, Value};
+use jfr_chains_analyzer::reader::{Raw, Recording, Struct, Value};
 use jfr_chains_analyzer::summary::{Format, Summary, render};
 
 #[global_allocator]
@@ -74,13 +74,17 @@ fn parallel(file: &Path) -> (u64, u64) {
 }
 
 fn fields(of: &Struct<'_>, depth: u32, deep: bool) -> u64 {
-    of.fields()
-        .map(|(field, value)| {
-            let value = value.unwrap();
-            if field.is_pooled() && !deep {
-                return 1 + u64::from(!value.is_null());
-            }
-            visit(value, depth, deep)
+    if deep {
+        return of
+            .fields()
+            .map(|(_, value)| visit(value.unwrap(), depth, deep))
+            .sum();
+    }
+    // As the peer does, keys are read and not followed.
+    of.raw_fields()
+        .map(|(_, value)| match value.unwrap() {
+            Raw::Key(key) => 1 + key.key().unsigned_abs() / (u64::MAX / 2),
+            Raw::Value(value) => visit(value, depth, deep),
         })
         .sum()
 }

@@ -128,6 +128,9 @@ fn exercise(bytes: &[u8]) -> u64 {
             values += visit(&event, 0);
             let _ = event.verify();
         }
+        assert_eq!(chunk.events().count() as u64, chunk.event_count());
+        let all = chunk.events_of(|_| true).count();
+        assert_eq!(all as u64, chunk.event_count());
         assert!(
             chunk
                 .skipped()

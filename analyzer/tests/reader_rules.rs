@@ -784,6 +784,25 @@ fn fields_of_an_undeclared_type_end_the_event_and_not_the_chunk() {
 }
 
 #[test]
+fn events_of_some_types_are_all_of_theirs_and_no_others() {
+    let bytes = ChunkSpec::new()
+        .event_type(200, "test.Wanted", &[field("value", INT)])
+        .event_type(201, "test.Other", &[])
+        .metadata()
+        .event(200, 1, Bytes::new().int(7))
+        .event(201, 2, Bytes::new())
+        .event(200, 3, Bytes::new().int(8))
+        .event(201, 4, Bytes::new())
+        .build();
+    let recording = open_bytes(bytes);
+    let chunk = recording.chunk(0).unwrap();
+    let wanted = chunk.events_of(|declared| declared.name() == "test.Wanted");
+    let values: Vec<i64> = wanted.filter_map(|event| event.i64("value")).collect();
+    assert_eq!(values, [7, 8]);
+    assert_eq!(chunk.events_of(|_| false).count(), 0);
+}
+
+#[test]
 fn chunks_are_read_in_parallel_in_the_order_of_the_file() {
     let mut bytes = Vec::new();
     for number in 0..20 {

@@ -134,6 +134,39 @@ impl<'r> Chunk<'r> {
         }
     }
 
+    /// Its events of the types that `wanted` says yes to, in the order of the bytes.
+    ///
+    /// `wanted` is asked once for each type that has events. Others are passed over by their size,
+    /// and behind the last wanted event nothing is looked at.
+    ///
+    /// ```
+    /// use jfr_chains_analyzer::reader::Chunk;
+    ///
+    /// fn largest_heap(chunk: &Chunk<'_>) -> Option<i64> {
+    ///     let heaps = chunk.events_of(|of| of.name() == "jdk.GCHeapSummary");
+    ///     heaps.filter_map(|event| event.i64("heapUsed")).max()
+    /// }
+    /// ```
+    pub fn events_of(&self, wanted: impl Fn(&Type<'r>) -> bool) -> impl Iterator<Item = Event<'_>> {
+        let mut is_wanted = vec![false; self.types.list.len()];
+        let mut left = 0;
+        for ((declared, tally), is_wanted) in self
+            .types
+            .list
+            .iter()
+            .zip(&self.walk.counts)
+            .zip(&mut is_wanted)
+        {
+            *is_wanted = tally.events > 0 && wanted(declared);
+            left += if *is_wanted { tally.events } else { 0 };
+        }
+        let mut events = self.events();
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            events.find(|event| is_wanted.get(event.type_index()) == Some(&true))
+        })
+    }
+
     /// The event that [`Event::file_offset`] says starts there.
     pub fn event_at(&self, file_offset: u64) -> Option<Event<'_>> {
         let at = usize::try_from(file_offset.checked_sub(self.offset)?).ok()?;

@@ -37,6 +37,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `len` bytes.
+    #[inline]
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
         let end = self.at.checked_add(len).ok_or(DecodeError::Truncated)?;
         let taken = self.bytes.get(self.at..end).ok_or(DecodeError::Truncated)?;
@@ -54,7 +55,29 @@ impl<'a> Cursor<'a> {
         self.varint_rest(first)
     }
 
+    #[inline]
     fn varint_rest(&mut self, first: u8) -> Result<u64, DecodeError> {
+        let ahead = self.bytes.get(self.at..).unwrap_or(&[]);
+        let Some(ahead) = ahead.first_chunk::<8>() else {
+            return self.last_varint(first);
+        };
+        let mut value = u64::from(first & 0x7f);
+        let (mut shift, mut taken) = (7, 0);
+        for &byte in ahead {
+            taken += 1;
+            // The ninth byte has no mark of an end.
+            if byte < 0x80 || taken == 8 {
+                self.at += taken;
+                return Ok(value | u64::from(byte) << shift);
+            }
+            value |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+        }
+        Ok(value)
+    }
+
+    /// The same near the end of the bytes.
+    fn last_varint(&mut self, first: u8) -> Result<u64, DecodeError> {
         let mut value = u64::from(first & 0x7f);
         for shift in [7, 14, 21, 28, 35, 42, 49] {
             let byte = self.byte()?;
@@ -83,6 +106,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A big-endian 32-bit float.
+    #[inline]
     pub(crate) fn float(&mut self) -> Result<f32, DecodeError> {
         let bytes = self.take(4)?;
         let raw = <[u8; 4]>::try_from(bytes).map_err(|_| DecodeError::Truncated)?;
@@ -90,6 +114,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A big-endian 64-bit float.
+    #[inline]
     pub(crate) fn double(&mut self) -> Result<f64, DecodeError> {
         let bytes = self.take(8)?;
         let raw = <[u8; 8]>::try_from(bytes).map_err(|_| DecodeError::Truncated)?;
@@ -97,6 +122,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A count of things that take at least one byte each, checked against what remains.
+    #[inline]
     pub(crate) fn count(&mut self) -> Result<usize, DecodeError> {
         // Counts are 32-bit integers that producers may have sign-extended.
         let raw = self.varint()?;
@@ -122,6 +148,11 @@ impl<'a> Cursor<'a> {
             StringEncoding::CharArray => {
                 let chars = self.count()?;
                 let start = self.at;
+                // A character below 128 is one byte, which is its UTF-8 as well.
+                let ahead = self.bytes.get(start..start + chars).unwrap_or(&[]);
+                if ahead.is_ascii() {
+                    return Ok(RawText::Here(Text::utf8(self.take(chars)?)));
+                }
                 self.skip_varints(chars as u64)?;
                 let encoded = self.bytes.get(start..self.at);
                 RawText::Here(Text::chars(encoded.ok_or(DecodeError::Truncated)?))

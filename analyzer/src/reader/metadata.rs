@@ -6,12 +6,15 @@ use rustc_hash::FxHashMap;
 
 use super::cursor::{Cursor, RawText};
 use super::error::DecodeError;
-use super::types::{Annotation, Field, Primitive, Type, Types, primitive_of, unit_of};
+use super::types::{Annotation, Field, Primitive, Shape, Type, Types, primitive_of, unit_of};
 use super::walk::{CHECKPOINT_ID, METADATA_ID};
 
 /// A JDK declares about 5,000 strings and 10,000 elements; a hostile file gets no further than this.
 const MAX_STRINGS: usize = 1 << 19;
 pub(crate) const MAX_ELEMENTS: usize = 1 << 19;
+
+/// Ids below this are looked up in a table: the JVM numbers its own types from 1.
+const SMALL_IDS: i64 = 1 << 14;
 
 /// What one metadata event held.
 #[derive(Debug)]
@@ -171,6 +174,21 @@ impl<'a> Builder<'a> {
             .iter()
             .filter_map(|(&id, &index)| Some((id, types.at(index)?.name.clone())))
             .collect();
+        let small = types.event_ids.keys().filter(|&&id| id < SMALL_IDS).max();
+        if let Some(Ok(most)) = small.map(|&id| usize::try_from(id)) {
+            types.small_event_ids = vec![0; most + 1];
+        }
+        for (&id, &index) in &types.event_ids {
+            let small = usize::try_from(id).ok();
+            if let Some(slot) = small.and_then(|id| types.small_event_ids.get_mut(id)) {
+                *slot = index + 1;
+            }
+        }
+        let primitives: Vec<Option<Primitive>> = types
+            .list
+            .iter()
+            .map(|declared| declared.primitive)
+            .collect();
         let by_id = &types.by_id;
         for declared in &mut types.list {
             for annotation in &mut declared.annotations {
@@ -182,6 +200,14 @@ impl<'a> Builder<'a> {
                     name_annotation(annotation, &names);
                 }
                 field.unit = unit_of(&field.annotations);
+                field.shape = match field.type_index {
+                    None => Shape::Undeclared,
+                    Some(index) if field.pooled => Shape::Key(index),
+                    Some(index) => match primitives.get(index as usize).copied().flatten() {
+                        Some(primitive) => Shape::Primitive(primitive),
+                        None => Shape::Struct(index),
+                    },
+                };
             }
         }
         types.string = types
@@ -226,6 +252,7 @@ fn declared_field<'a>(attributes: &Attributes<'a>) -> Field<'a> {
         array: number(attributes, "dimension").unwrap_or(0) > 0,
         annotations: Vec::new(),
         unit: None,
+        shape: Shape::Undeclared,
     }
 }
 

@@ -17,7 +17,8 @@
 //! | what a file declares | [`Chunk::types`], [`Type::fields`], [`Field::label`] |
 //! | how many, not which | [`Chunk::counts`]: no event is decoded |
 //! | one field | [`Struct::i64`], [`Struct::text`], [`Struct::get`] with a path such as `"thread.javaName"` |
-//! | every field once | [`Struct::fields`] |
+//! | every field once | [`Struct::fields`]; [`Struct::raw_fields`] when constants are not needed |
+//! | events of few types | [`Chunk::events_of`] |
 //! | a moment, a length of time | [`Event::start`], [`Event::duration`], [`Struct::time`], [`Struct::span`] |
 //! | a constant without an event | [`Chunk::pool`], [`Chunk::constant`] |
 //!
@@ -114,5 +115,5 @@ pub use recording::Recording;
 pub use text::Text;
 pub(crate) use tokens::MetadataTokens;
 pub use types::{Annotation, Field, Primitive, Type, Types, Unit};
-pub use value::{Array, Fields, Struct, Value};
+pub use value::{Array, Fields, Key, Raw, RawFields, Struct, Value};
 pub use walk::Tally;

@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, RawText};
 use super::error::DecodeError;
-use super::types::{Field, Primitive, Types};
+use super::types::{Field, Primitive, Shape, Types};
 
 /// Inline structures inside each other; the JVM's own types reach three.
 const MAX_INLINE_DEPTH: u32 = 48;
@@ -71,11 +71,25 @@ fn skip_element_at(
     cursor: &mut Cursor<'_>,
     depth: u32,
 ) -> Result<(), DecodeError> {
-    let index = field.type_index.ok_or(DecodeError::UndeclaredType)?;
-    if field.pooled {
-        return cursor.varint().map(drop);
+    match field.shape {
+        Shape::Undeclared => Err(DecodeError::UndeclaredType),
+        Shape::Key(_) => cursor.varint().map(drop),
+        Shape::Primitive(primitive) => skip_primitive(primitive, cursor),
+        Shape::Struct(index) => skip_type(types, index, cursor, depth),
     }
-    skip_type(types, index, cursor, depth)
+}
+
+#[inline]
+fn skip_primitive(primitive: Primitive, cursor: &mut Cursor<'_>) -> Result<(), DecodeError> {
+    match primitive {
+        Primitive::Boolean | Primitive::Byte => cursor.byte().map(drop),
+        Primitive::Short | Primitive::Char | Primitive::Int | Primitive::Long => {
+            cursor.varint().map(drop)
+        }
+        Primitive::Float => cursor.take(4).map(drop),
+        Primitive::Double => cursor.take(8).map(drop),
+        Primitive::String => cursor.text().map(|_: RawText<'_>| ()),
+    }
 }
 
 fn skip_type(
@@ -86,15 +100,7 @@ fn skip_type(
 ) -> Result<(), DecodeError> {
     let declared = types.at(index).ok_or(DecodeError::UndeclaredType)?;
     if let Some(primitive) = declared.primitive {
-        return match primitive {
-            Primitive::Boolean | Primitive::Byte => cursor.byte().map(drop),
-            Primitive::Short | Primitive::Char | Primitive::Int | Primitive::Long => {
-                cursor.varint().map(drop)
-            }
-            Primitive::Float => cursor.take(4).map(drop),
-            Primitive::Double => cursor.take(8).map(drop),
-            Primitive::String => cursor.text().map(|_: RawText<'_>| ()),
-        };
+        return skip_primitive(primitive, cursor);
     }
     if let Some(varints) = declared.varints {
         return cursor.skip_varints(u64::from(varints));

@@ -51,7 +51,10 @@ impl<'a> Text<'a> {
     /// Invalid UTF-8 and lone surrogates become U+FFFD.
     pub fn to_str(&self) -> Cow<'a, str> {
         match self.encoding {
-            Encoding::Utf8 => String::from_utf8_lossy(self.bytes),
+            Encoding::Utf8 => match std::str::from_utf8(self.bytes) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(self.bytes),
+            },
             Encoding::Latin1 => match std::str::from_utf8(self.bytes) {
                 Ok(text) if self.bytes.is_ascii() => Cow::Borrowed(text),
                 _ => Cow::Owned(self.bytes.iter().map(|&b| char::from(b)).collect()),

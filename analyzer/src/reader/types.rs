@@ -15,6 +15,8 @@ pub struct Types<'a> {
     pub(crate) by_id: FxHashMap<i64, u32>,
     /// The event types among `by_id`.
     pub(crate) event_ids: FxHashMap<i64, u32>,
+    /// The same for the small ids that most types have: the index plus one, 0 for none.
+    pub(crate) small_event_ids: Vec<u32>,
     /// Index of `java.lang.String`, whose pool the string encoding 2 points into.
     pub(crate) string: Option<u32>,
     pub(crate) gmt_offset_millis: i64,
@@ -47,6 +49,21 @@ pub struct Field<'a> {
     pub(crate) array: bool,
     pub(crate) annotations: Vec<Annotation<'a>>,
     pub(crate) unit: Option<Unit>,
+    /// How one element lies in the bytes.
+    pub(crate) shape: Shape,
+}
+
+/// How one element of a field lies in the bytes; the numbers index [`Types::list`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Its type is not declared: nothing behind it can be read.
+    Undeclared,
+    /// A key in the pool of this type.
+    Key(u32),
+    /// The value itself.
+    Primitive(Primitive),
+    /// The fields of this type.
+    Struct(u32),
 }
 
 /// An annotation of a type or field, such as `jdk.jfr.Label`.
@@ -127,7 +144,12 @@ impl<'a> Types<'a> {
     /// The index of the event type with this id.
     #[inline]
     pub(crate) fn event_index(&self, id: i64) -> Option<u32> {
-        self.event_ids.get(&id).copied()
+        match usize::try_from(id) {
+            Ok(small) if small < self.small_event_ids.len() => {
+                self.small_event_ids.get(small)?.checked_sub(1)
+            }
+            _ => self.event_ids.get(&id).copied(),
+        }
     }
 
     pub(crate) fn at(&self, index: u32) -> Option<&Type<'a>> {

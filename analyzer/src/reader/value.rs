@@ -8,7 +8,7 @@ use super::cursor::{Cursor, RawText};
 use super::error::DecodeError;
 use super::skip::{skip_element, skip_field};
 use super::text::Text;
-use super::types::{Field, Primitive, Type, Unit};
+use super::types::{Field, Primitive, Shape, Type, Unit};
 
 /// String constants that point at string constants; real ones do not.
 const MAX_TEXT_HOPS: u32 = 8;
@@ -198,6 +198,33 @@ impl<'c> Struct<'c> {
         }
     }
 
+    /// The same without looking constants up: for passes that need few of them, or each once.
+    ///
+    /// ```
+    /// use jfr_chains_analyzer::reader::{Chunk, Raw};
+    /// use std::collections::HashSet;
+    ///
+    /// /// How many different stack traces a chunk's events have.
+    /// fn stacks(chunk: &Chunk<'_>) -> usize {
+    ///     let mut keys = HashSet::new();
+    ///     for event in chunk.events() {
+    ///         for (field, value) in event.raw_fields() {
+    ///             if let ("stackTrace", Ok(Raw::Key(key))) = (field.name(), value) {
+    ///                 keys.insert(key.key());
+    ///             }
+    ///         }
+    ///     }
+    ///     keys.len()
+    /// }
+    /// ```
+    pub fn raw_fields(&self) -> RawFields<'c> {
+        RawFields {
+            of: *self,
+            fields: self.declared.fields.iter(),
+            cursor: self.cursor(),
+        }
+    }
+
     /// An integer field as 64 bits.
     pub fn i64(&self, name: &str) -> Option<i64> {
         self.get(name)?.as_i64()
@@ -254,14 +281,23 @@ impl<'c> Struct<'c> {
         Cursor::new(bytes.get(..self.end).unwrap_or(bytes), self.at)
     }
 
+    #[inline]
     fn read(
         &self,
         field: &'c Field<'c>,
         cursor: &mut Cursor<'c>,
     ) -> Result<Value<'c>, DecodeError> {
-        if !field.array {
-            return read_element(self.chunk, field, cursor);
+        if field.array {
+            return self.read_array(field, cursor).map(Value::Array);
         }
+        read_element(self.chunk, field, cursor)
+    }
+
+    fn read_array(
+        &self,
+        field: &'c Field<'c>,
+        cursor: &mut Cursor<'c>,
+    ) -> Result<Array<'c>, DecodeError> {
         let mut ahead = *cursor;
         let array = Array {
             chunk: self.chunk,
@@ -272,7 +308,7 @@ impl<'c> Struct<'c> {
         };
         skip_field(&self.chunk.types, field, &mut ahead)?;
         *cursor = ahead;
-        Ok(Value::Array(array))
+        Ok(array)
     }
 }
 
@@ -287,9 +323,37 @@ pub struct Fields<'c> {
 impl<'c> Iterator for Fields<'c> {
     type Item = (&'c Field<'c>, Result<Value<'c>, DecodeError>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let field = self.fields.next()?;
         let value = self.of.read(field, &mut self.cursor);
+        if value.is_err() {
+            self.fields = [].iter();
+        }
+        Some((field, value))
+    }
+}
+
+/// The fields of a structure, in order, with constants not looked up.
+#[derive(Debug, Clone)]
+pub struct RawFields<'c> {
+    of: Struct<'c>,
+    fields: std::slice::Iter<'c, Field<'c>>,
+    cursor: Cursor<'c>,
+}
+
+impl<'c> Iterator for RawFields<'c> {
+    type Item = (&'c Field<'c>, Result<Raw<'c>, DecodeError>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let field = self.fields.next()?;
+        let value = if field.array {
+            let array = self.of.read_array(field, &mut self.cursor);
+            array.map(|array| Raw::Value(Value::Array(array)))
+        } else {
+            read_raw(self.of.chunk, field, &mut self.cursor)
+        };
         if value.is_err() {
             self.fields = [].iter();
         }
@@ -335,23 +399,70 @@ fn read_element<'c>(
     field: &'c Field<'c>,
     cursor: &mut Cursor<'c>,
 ) -> Result<Value<'c>, DecodeError> {
-    let index = field.type_index.ok_or(DecodeError::UndeclaredType)?;
-    if field.pooled {
-        return Ok(constant(chunk, index, cursor.long()?));
+    Ok(match read_raw(chunk, field, cursor)? {
+        Raw::Key(key) => key.resolve(),
+        Raw::Value(value) => value,
+    })
+}
+
+/// The same, with constants not looked up.
+#[inline]
+fn read_raw<'c>(
+    chunk: &'c Chunk<'c>,
+    field: &'c Field<'c>,
+    cursor: &mut Cursor<'c>,
+) -> Result<Raw<'c>, DecodeError> {
+    Ok(match field.shape {
+        Shape::Undeclared => return Err(DecodeError::UndeclaredType),
+        Shape::Key(index) => Raw::Key(Key {
+            chunk,
+            index,
+            key: cursor.long()?,
+        }),
+        Shape::Primitive(primitive) => Raw::Value(read_primitive(chunk, primitive, cursor)?),
+        Shape::Struct(index) => {
+            let declared = chunk.types.at(index).ok_or(DecodeError::UndeclaredType)?;
+            let at = cursor.at();
+            skip_element(&chunk.types, field, cursor)?;
+            let value = Struct::new(chunk, declared, at, cursor.at(), None);
+            Raw::Value(unwrap_simple(value))
+        }
+    })
+}
+
+/// A value whose constant, if it is one, has not been looked up.
+#[derive(Debug, Clone, Copy)]
+pub enum Raw<'c> {
+    /// A key, whether its constant exists or not.
+    Key(Key<'c>),
+    /// What lies in the bytes themselves.
+    Value(Value<'c>),
+}
+
+/// A key in a constant pool of its chunk.
+#[derive(Clone, Copy)]
+pub struct Key<'c> {
+    chunk: &'c Chunk<'c>,
+    index: u32,
+    key: i64,
+}
+
+impl<'c> Key<'c> {
+    /// The number. Equal numbers of one type and chunk are the same constant.
+    pub fn key(&self) -> i64 {
+        self.key
     }
-    let declared = chunk.types.at(index).ok_or(DecodeError::UndeclaredType)?;
-    if let Some(primitive) = declared.primitive {
-        return read_primitive(chunk, primitive, cursor);
+
+    /// The constant, or null.
+    pub fn resolve(&self) -> Value<'c> {
+        constant(self.chunk, self.index, self.key)
     }
-    let at = cursor.at();
-    skip_element(&chunk.types, field, cursor)?;
-    Ok(unwrap_simple(Struct::new(
-        chunk,
-        declared,
-        at,
-        cursor.at(),
-        None,
-    )))
+}
+
+impl std::fmt::Debug for Key<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "key {}", self.key)
+    }
 }
 
 /// The constant with this key, or null.
@@ -395,6 +506,7 @@ impl Struct<'_> {
     }
 }
 
+#[inline]
 fn read_primitive<'c>(
     chunk: &'c Chunk<'c>,
     primitive: Primitive,

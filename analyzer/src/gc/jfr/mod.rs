@@ -12,21 +12,44 @@ use crate::gc::record::{
     Why,
 };
 use crate::gc::rules::{desired, threshold};
-use crate::reader::{Event, Recording, Struct};
+use crate::reader::{Chunk, Event, Recording, Struct};
 
-/// Reads the collections of a recording into `out`; `progress` hears the chunks done and their number.
+/// Every event type that [`Gather::event`] looks at.
+const NAMES: [&str; 22] = [
+    "jdk.JVMInformation",
+    "jdk.UnsignedIntFlag",
+    "jdk.IntFlag",
+    "jdk.LongFlag",
+    "jdk.UnsignedLongFlag",
+    "jdk.SizeFlag",
+    "jdk.BooleanFlag",
+    "jdk.GCSurvivorConfiguration",
+    "jdk.YoungGenerationConfiguration",
+    "jdk.G1EvacuationOldStatistics",
+    "jdk.GarbageCollection",
+    "jdk.YoungGarbageCollection",
+    "jdk.ZYoungGarbageCollection",
+    "jdk.G1GarbageCollection",
+    "jdk.TenuringDistribution",
+    "jdk.GCHeapSummary",
+    "jdk.PSHeapSummary",
+    "jdk.G1HeapSummary",
+    "jdk.EvacuationFailed",
+    "jdk.PromotionFailed",
+    "jdk.GCCPUTime",
+    "jfrchains.LeakCandidate",
+];
+
+/// Which JVM a chunk is of: process id and start.
+type JvmKey = (i64, i64);
+
+/// Reads the collections of a recording into `out`, its chunks in parallel; `progress` hears the
+/// chunks done and their number.
 pub fn read(recording: &Recording, out: &mut Intake, progress: &mut dyn FnMut(u64, u64)) {
     let total = recording.chunk_count() as u64;
-    let mut runs: Vec<(Option<(i64, i64)>, Gather)> = Vec::new();
-    for (at, chunk) in recording.chunks().enumerate() {
-        let mut gather = Gather::default();
-        let mut jvm = None;
-        for event in chunk.events() {
-            if event.name() == "jdk.JVMInformation" {
-                jvm = jvm.or_else(|| Some((event.i64("pid")?, event.time("jvmStartTime")?.0)));
-            }
-            gather.event(&event);
-        }
+    let mut runs: Vec<(Option<JvmKey>, Gather)> = Vec::new();
+    let chunks = recording.map_chunks(read_chunk);
+    for (at, (jvm, gather, skipped)) in (1..).zip(chunks) {
         // A chunk that does not say whose it is belongs with the one before it.
         match runs
             .iter_mut()
@@ -39,10 +62,10 @@ pub fn read(recording: &Recording, out: &mut Intake, progress: &mut dyn FnMut(u6
             }
             None => runs.push((jvm, gather)),
         }
-        for lost in chunk.skipped() {
-            out.problem(Problem::Recording, 0, lost.to_string());
+        for lost in skipped {
+            out.problem(Problem::Recording, 0, lost);
         }
-        progress(at as u64 + 1, total);
+        progress(at, total);
     }
     for lost in recording.skipped() {
         out.problem(Problem::Recording, 0, lost.to_string());
@@ -53,6 +76,20 @@ pub fn read(recording: &Recording, out: &mut Intake, progress: &mut dyn FnMut(u6
         }
         gather.finish(out);
     }
+}
+
+/// What one chunk says, and what could not be read of it.
+fn read_chunk(chunk: &Chunk<'_>) -> (Option<JvmKey>, Gather, Vec<String>) {
+    let mut gather = Gather::default();
+    let mut jvm = None;
+    for event in chunk.events_of(|declared| NAMES.contains(&declared.name())) {
+        if event.name() == "jdk.JVMInformation" {
+            jvm = jvm.or_else(|| Some((event.i64("pid")?, event.time("jvmStartTime")?.0)));
+        }
+        gather.event(&event);
+    }
+    let skipped = chunk.skipped().map(ToString::to_string).collect();
+    (jvm, gather, skipped)
 }
 
 /// Events of one collection.

@@ -138,38 +138,28 @@ fn read_chunk(chunk: &Chunk<'_>) -> Parts {
             header.start_nanos.saturating_add(header.duration_nanos),
         ));
     }
-    let wanted: Vec<i64> = chunk
-        .counts()
-        .filter(|(declared, _)| is_wanted(declared.name()))
-        .map(|(declared, _)| declared.id())
-        .collect();
-    if !wanted.is_empty() {
-        let ours_alone = is_ours_alone(chunk);
-        for event in chunk.events() {
-            if !wanted.contains(&event.ty().id()) {
-                continue;
+    let ours_alone = is_ours_alone(chunk);
+    for event in chunk.events_of(|declared| is_wanted(declared.name())) {
+        let Some(at) = event.start().map(source::time) else {
+            continue;
+        };
+        let name = event.name();
+        if name.starts_with("jfrchains.") {
+            parts.note_time(at);
+            parts.own.event(&event, at);
+        } else if name == "jdk.OldObjectSample" {
+            // Our own file tells each chain a second time in the JVM's terms, for JMC.
+            if !ours_alone {
+                parts.old_objects.event(&event, at);
             }
-            let Some(at) = event.start().map(source::time) else {
-                continue;
-            };
-            let name = event.name();
-            if name.starts_with("jfrchains.") {
-                parts.note_time(at);
-                parts.own.event(&event, at);
-            } else if name == "jdk.OldObjectSample" {
-                // Our own file tells each chain a second time in the JVM's terms, for JMC.
-                if !ours_alone {
-                    parts.old_objects.event(&event, at);
-                }
-            } else if name == "datadog.ReferenceChain" {
-                if let Some(chain) = datadog::chain(&event, at) {
-                    parts.datadog.add(chain);
-                }
-            } else if name == "datadog.ReferenceChainAbandoned" {
-                parts.datadog_searches.push(datadog::abandoned(&event, at));
-            } else {
-                parts.process.event(&event, at);
+        } else if name == "datadog.ReferenceChain" {
+            if let Some(chain) = datadog::chain(&event, at) {
+                parts.datadog.add(chain);
             }
+        } else if name == "datadog.ReferenceChainAbandoned" {
+            parts.datadog_searches.push(datadog::abandoned(&event, at));
+        } else {
+            parts.process.event(&event, at);
         }
     }
     parts.skipped = chunk.skipped().map(skip).collect();
