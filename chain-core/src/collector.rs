@@ -92,6 +92,47 @@ pub fn epoch_from_callbacks(collector: Collector, finished: u64) -> Epoch {
     Epoch(finished / callback_divisor(collector))
 }
 
+/// Epochs that never go back, from readings that may: a bean that cannot be read for a while makes
+/// the sum smaller, a count that was reset starts anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SteadyEpochs {
+    /// The newest reading.
+    raw: u64,
+    /// What is added to readings.
+    offset: u64,
+    /// The newest epoch.
+    steady: u64,
+}
+
+impl SteadyEpochs {
+    /// The epoch of a reading. One below the epoch holds it; when the readings then grow, so does
+    /// the epoch, from where it was.
+    pub fn take(&mut self, reading: Epoch) -> Epoch {
+        let grown = reading.0.saturating_sub(self.raw);
+        let moved = reading.0.saturating_add(self.offset);
+        if moved < self.steady && grown > 0 {
+            self.steady = self.steady.saturating_add(grown);
+            self.offset = self.steady.saturating_sub(reading.0);
+        } else {
+            self.steady = self.steady.max(moved);
+        }
+        self.raw = reading.0;
+        Epoch(self.steady)
+    }
+
+    /// The epoch of a sample, numbered by the same readings; one that was numbered before a reset
+    /// belongs to the newest epoch at the latest.
+    pub fn of_sample(&self, reading: Epoch) -> Epoch {
+        let moved = reading.0.saturating_add(self.offset);
+        let plausible = self.offset == 0 || moved <= self.steady.saturating_add(1);
+        Epoch(if plausible {
+            moved
+        } else {
+            reading.0.min(self.steady)
+        })
+    }
+}
+
 /// Whether a young collection leaves promoted garbage in place, so that survivors stay unconfirmed
 /// until an old, mixed or full one.
 pub fn needs_confirmation(collector: Collector) -> bool {
@@ -225,5 +266,45 @@ mod tests {
                 .into_iter()
                 .any(needs_confirmation)
         );
+    }
+
+    fn steady(s: &mut SteadyEpochs, readings: &[u64]) -> Vec<u64> {
+        readings.iter().map(|r| s.take(Epoch(*r)).0).collect()
+    }
+
+    #[test]
+    fn epochs_that_only_grow_are_taken_as_they_are() {
+        let mut s = SteadyEpochs::default();
+        assert_eq!(steady(&mut s, &[0, 7, 7, 9, 100]), [0, 7, 7, 9, 100]);
+        assert_eq!(s.of_sample(Epoch(101)), Epoch(101));
+        assert_eq!(s.of_sample(Epoch(103)), Epoch(103));
+    }
+
+    #[test]
+    fn a_count_that_cannot_be_read_for_a_while_holds_the_epoch() {
+        let mut s = SteadyEpochs::default();
+        assert_eq!(
+            steady(&mut s, &[100, 3, 3, 101, 102]),
+            [100, 100, 100, 101, 102]
+        );
+        assert_eq!(s.of_sample(Epoch(102)), Epoch(102));
+    }
+
+    #[test]
+    fn a_count_that_was_reset_goes_on_from_where_it_was() {
+        let mut s = SteadyEpochs::default();
+        assert_eq!(
+            steady(&mut s, &[100, 0, 1, 2, 2, 5]),
+            [100, 100, 101, 102, 102, 105]
+        );
+        assert_eq!(s.of_sample(Epoch(5)), Epoch(105));
+        assert_eq!(s.of_sample(Epoch(6)), Epoch(106));
+        assert_eq!(
+            s.of_sample(Epoch(99)),
+            Epoch(99),
+            "numbered before the reset"
+        );
+        assert_eq!(s.of_sample(Epoch(400)), Epoch(105));
+        assert_eq!(steady(&mut s, &[0, 1]), [105, 106], "and once more");
     }
 }

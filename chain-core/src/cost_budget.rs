@@ -115,9 +115,8 @@ impl StopWindow {
         }
         self.expire(now);
         let second = now.0 / 1000;
-        let room = self.buckets.len() < BUCKETS;
         match self.buckets.last_mut() {
-            Some(last) if last.0 == second || !room => last.1 = last.1.saturating_add(spent.0),
+            Some(last) if last.0 == second => last.1 = last.1.saturating_add(spent.0),
             _ => self.buckets.push((second, spent.0)),
         }
     }
@@ -162,6 +161,14 @@ impl StopWindow {
         }
         let oldest = now.before(Millis(tuning::STOP_WINDOW)).0;
         self.buckets.retain(|b| (b.0 + 1) * 1000 > oldest);
+        // One bucket a second: 61 at most, so that none is ever allocated.
+        self.buckets.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                kept.1 = kept.1.saturating_add(later.1);
+            }
+            same
+        });
     }
 }
 
@@ -270,5 +277,24 @@ mod tests {
         assert!(w.full(Tick(10)));
         assert!(w.full(Tick(60_000)));
         assert!(!w.full(Tick(61_000)));
+    }
+
+    #[test]
+    fn the_window_has_one_bucket_a_second_whatever_the_clock_does() {
+        let mut w = StopWindow::new(Millis(500));
+        for n in 0..300 {
+            w.add(Tick(1_000_000 + n * 500), Micros(10));
+        }
+        assert_eq!(w.buckets.len(), BUCKETS);
+        assert_eq!(w.spent(Tick(1_149_500)), Micros(61 * 20));
+        // Back by a quarter of an hour: all of it was spent now at the latest.
+        assert_eq!(w.spent(Tick(100_000)), Micros(61 * 20));
+        assert_eq!(w.buckets.len(), 1);
+        for n in 1..=60 {
+            w.add(Tick(100_000 + n * 1_000), Micros(1));
+        }
+        assert_eq!(w.spent(Tick(160_999)), Micros(61 * 20 + 60));
+        assert_eq!(w.buckets.capacity(), BUCKETS);
+        assert_eq!(w.spent(Tick(161_000)), Micros(60));
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::admission::AdmissionSet;
 use crate::chain::{Chain, FoundChain};
+use crate::collector::SteadyEpochs;
 use crate::config::{Collector, Config};
 use crate::decider::{Commit, Decider};
 use crate::ids::{SampleId, SearchId, ShortId};
 use crate::inline::InlineVec;
-use crate::input::{AdmissionCounts, Fact, GcReading, Input};
+use crate::input::{AdmissionCounts, Fact, GcReading, Input, Sample};
 use crate::liveness::Tracker;
 use crate::plan::Action;
 use crate::record::{ChainCommitted, Drops, Record, Stamped};
@@ -36,6 +37,7 @@ pub struct Engine {
     chains_dropped: u64,
     counts: AdmissionCounts,
     last_gc: Option<GcReading>,
+    epochs: SteadyEpochs,
     drops: Drops,
     #[cfg(feature = "journal")]
     journal: Journal,
@@ -71,6 +73,7 @@ impl Engine {
             chains_dropped: 0,
             counts: AdmissionCounts::default(),
             last_gc: None,
+            epochs: SteadyEpochs::default(),
             drops: Drops::default(),
             decider,
             #[cfg(feature = "journal")]
@@ -87,13 +90,16 @@ impl Engine {
                 // A reading that says nothing new is none.
                 if self.last_gc != Some(reading) {
                     self.last_gc = Some(reading);
-                    self.tracker.set_epoch(reading.epoch);
+                    let epoch = self.epochs.take(reading.epoch);
+                    self.tracker.set_epoch(epoch);
+                    let reading = GcReading { epoch, ..reading };
                     self.fact(now, Fact::Gc(reading));
                 }
             }
             Input::Container(reading) => self.fact(now, Fact::Container(reading)),
             Input::Sample(sample) => {
-                self.tracker.add(sample);
+                let epoch = self.epochs.of_sample(sample.epoch);
+                self.tracker.add(Sample { epoch, ..sample });
                 if self.tracker.wants_sweep() {
                     self.fact(now, Fact::SweepWanted);
                 }
@@ -382,7 +388,6 @@ mod tests {
     use super::*;
     use crate::chain::Strength;
     use crate::ids::{ClassId, ThreadId};
-    use crate::input::Sample;
     use crate::plan::PassPlan;
     use crate::record::{Decision, Outcome, Reason};
     use crate::tick::{Epoch, Micros};
@@ -922,5 +927,30 @@ mod tests {
         let slow = [("budget".to_owned(), "5000".to_owned())];
         let other = crate::journal::replay(lines.iter().map(String::as_str), &slow).unwrap();
         assert!(!other.differences.is_empty());
+    }
+
+    #[test]
+    fn gc_counts_that_go_back_neither_stop_the_signal_nor_hide_survivors() {
+        let mut w = World::new(Config {
+            chains: Some(false),
+            ..Config::default()
+        });
+        for _ in 0..30 {
+            w.second();
+        }
+        let values = |w: &World| {
+            let s = w.engine.decider().signal.standing_of(ClassId(1));
+            (w.engine.decider().signal.folds(), s.unwrap().survivors)
+        };
+        assert_eq!(values(&w), (30, 90));
+        w.epoch = 2;
+        for _ in 0..30 {
+            w.second();
+        }
+        let (folds, survivors) = values(&w);
+        assert!(folds >= 58, "{folds} values in a minute");
+        assert!(survivors >= 174, "{survivors}");
+        assert!(!w.engine.decider().signal.select().is_empty());
+        assert_eq!(w.engine.decider().epoch(), Epoch(59));
     }
 }

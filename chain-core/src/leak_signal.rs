@@ -3,38 +3,13 @@
 use crate::config::Improvements;
 use crate::ids::{ClassId, ThreadId};
 use crate::inline::InlineVec;
-use crate::liveness::{ClassFold, FoldSummary, ThreadFold};
+use crate::liveness::{ClassFold, FoldSummary};
 use crate::plan::{MAX_CANDIDATES, MAX_THREADS};
 use crate::record::CandidateState;
-use crate::ring::{self, Fit, Ring};
+use crate::ring::Fit;
 use crate::tick::{Bytes, Tick};
+use crate::trend::ClassTrend;
 use crate::tuning;
-
-/// One followed thread of a class.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "journal", derive(serde::Serialize, serde::Deserialize))]
-struct ThreadTrend {
-    thread: ThreadId,
-    ages: Ring<u32, { tuning::THREAD_RING }>,
-    survivors: u32,
-    consecutive: u32,
-    updated: u64,
-}
-
-/// One followed class.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "journal", derive(serde::Serialize, serde::Deserialize))]
-struct ClassTrend {
-    class: ClassId,
-    ages: Ring<u32, { tuning::CLASS_RING }>,
-    survivors: Ring<(u32, u32), { tuning::CLASS_RING }>,
-    retained: Ring<(Tick, Bytes), { tuning::CLASS_RING }>,
-    consecutive: u32,
-    threads: Vec<ThreadTrend>,
-    updated: u64,
-    /// Old collections when the present rise began.
-    old_at_rise: Option<u64>,
-}
 
 /// A class that qualifies, with its evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -128,7 +103,14 @@ impl LeakSignal {
     }
 
     /// Old, mixed or full collections so far: what confirms survivors.
+    ///
+    /// A count that goes back was reset: rises that began before it are confirmed by the next one.
     pub fn set_old_collections(&mut self, old: u64) {
+        if old < self.old_collections {
+            for c in &mut self.classes {
+                c.old_at_rise = c.old_at_rise.map(|at| at.min(old));
+            }
+        }
         self.old_collections = old;
     }
 
@@ -210,21 +192,7 @@ impl LeakSignal {
         let Some(c) = self.classes.get_mut(index) else {
             return;
         };
-        c.ages.push(fold.ages);
-        c.survivors.push((fold.survivors, fold.died));
-        c.retained.push((now, fold.retained));
-        if fold.survivors > 0 {
-            // A zero keeps no slot: a class that is gone is the first to make room.
-            c.updated = folds;
-        }
-        let rises = is_rising(c.ages.iter(), tuning::CLASS_FILL) == Some(true);
-        c.consecutive = if rises {
-            c.consecutive.saturating_add(1)
-        } else {
-            0
-        };
-        c.old_at_rise = rises.then(|| c.old_at_rise.unwrap_or(old));
-        c.push_threads(&fold.threads, folds);
+        c.push(now, fold, folds, old);
     }
 
     fn find_or_make(&mut self, fold: &ClassFold) -> Option<usize> {
@@ -234,10 +202,7 @@ impl LeakSignal {
         if fold.survivors == 0 {
             return None;
         }
-        let new = ClassTrend {
-            class: fold.class,
-            ..ClassTrend::default()
-        };
+        let new = ClassTrend::new(fold.class);
         if self.classes.len() < tuning::SIGNAL_CLASSES {
             self.classes.push(new);
             return Some(self.classes.len() - 1);
@@ -302,130 +267,10 @@ impl LeakSignal {
     }
 }
 
-impl ClassTrend {
-    fn fit(&self) -> Option<Fit> {
-        ring::fit_indexed(self.ages.iter().map(f64::from))
-    }
-
-    fn growth_per_hour(&self) -> Option<f64> {
-        let first = self.retained.first()?.0;
-        let hours = |t: Tick| t.since(first).as_f64() / 3_600_000.0;
-        let fit = ring::fit(self.retained.iter().map(|(t, b)| (hours(t), b.as_f64())))?;
-        Some(fit.slope)
-    }
-
-    fn qualifying(&self, needed: u32) -> InlineVec<ThreadId, MAX_THREADS> {
-        self.threads
-            .iter()
-            .filter(|t| t.consecutive >= needed)
-            .map(|t| t.thread)
-            .collect()
-    }
-
-    /// Flat for a full window of 30 folds, or turning over without growth in its recent half.
-    fn is_plateau(&self) -> bool {
-        let n = self.survivors.len();
-        let full = n >= tuning::CLASS_RING && is_flat(self.survivors.iter());
-        let half = self.survivors.iter().skip(n / 2);
-        full || (n >= tuning::CLASS_FILL && only_turns_over(half))
-    }
-
-    fn push_threads(&mut self, folds: &[ThreadFold], at: u64) {
-        for fold in folds {
-            if let Some(t) = self.thread(fold.thread, at) {
-                t.survivors = fold.survivors;
-                t.ages.push(fold.ages);
-                t.updated = at;
-                let rises = is_rising(t.ages.iter(), tuning::THREAD_FILL) == Some(true);
-                let qualifies = rises || fold.survivors >= tuning::THREAD_RETAINED;
-                t.consecutive = if qualifies {
-                    t.consecutive.saturating_add(1)
-                } else {
-                    0
-                };
-            }
-        }
-        // Beyond eight threads absence is unknown; below, it is a zero.
-        let known = folds.len() < tuning::THREADS_PER_CLASS;
-        for t in self.threads.iter_mut().filter(|t| t.updated != at) {
-            t.consecutive = 0;
-            t.survivors = 0;
-            if known {
-                t.ages.push(0);
-            }
-        }
-    }
-
-    fn thread(&mut self, thread: ThreadId, at: u64) -> Option<&mut ThreadTrend> {
-        let index = match self.threads.iter().position(|t| t.thread == thread) {
-            Some(i) => i,
-            None if self.threads.len() < tuning::THREADS_PER_CLASS => {
-                self.threads.push(ThreadTrend {
-                    thread,
-                    ..ThreadTrend::default()
-                });
-                self.threads.len() - 1
-            }
-            None => {
-                let i = (0..self.threads.len())
-                    .min_by_key(|i| self.threads.get(*i).map(|t| t.updated))?;
-                let slot = self.threads.get_mut(i).filter(|t| t.updated < at)?;
-                *slot = ThreadTrend {
-                    thread,
-                    ..ThreadTrend::default()
-                };
-                i
-            }
-        };
-        self.threads.get_mut(index)
-    }
-}
-
-/// Whether fitted growth over the whole window counts as a rise.
-///
-/// `ages` holds distinct GC ages, oldest first. `None` below `fill` values: unknown, not flat.
-/// The rise need not be monotonic.
-pub fn is_rising(ages: impl ExactSizeIterator<Item = u32> + Clone, fill: usize) -> Option<bool> {
-    if ages.len() < fill {
-        return None;
-    }
-    let fit = ring::fit_indexed(ages.map(f64::from))?;
-    Some(fit.rises_by(tuning::RISE_SHARE, tuning::RISE_MIN))
-}
-
-/// Whether a population of (survivors, died since the fold before) shows no growth at all, or only
-/// what its turnover explains.
-pub fn is_flat(population: impl ExactSizeIterator<Item = (u32, u32)> + Clone) -> bool {
-    let fit = ring::fit_indexed(population.clone().map(|(n, _)| f64::from(n)));
-    fit.is_none_or(|f| f.rise() < tuning::RISE_MIN) || only_turns_over(population)
-}
-
-/// Whether deaths come near arrivals and explain the rise.
-///
-/// Such a count drifts like a sum of as many coin tosses as there were arrivals and deaths; it grows
-/// when it gained more than that. A leak has no deaths to speak of: any fitted rise is one.
-pub fn only_turns_over(population: impl ExactSizeIterator<Item = (u32, u32)> + Clone) -> bool {
-    let mut previous: Option<u32> = None;
-    let (mut arrivals, mut deaths) = (0.0, 0.0);
-    for (now, died) in population.clone() {
-        if let Some(before) = previous {
-            let arrived = f64::from(now) - f64::from(before) + f64::from(died);
-            arrivals += arrived.max(0.0);
-            deaths += f64::from(died);
-        }
-        previous = Some(now);
-    }
-    let Some(fit) = ring::fit_indexed(population.map(|(n, _)| f64::from(n))) else {
-        return false;
-    };
-    let turns_over = deaths * tuning::TURNOVER >= arrivals;
-    let drift = tuning::PLATEAU_SIGMA * (arrivals + deaths).sqrt();
-    turns_over && fit.rise() < drift
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::liveness::ThreadFold;
     use crate::tick::Epoch;
 
     fn signal() -> LeakSignal {
@@ -507,30 +352,6 @@ mod tests {
         }
         let standing = s.standing_of(ClassId(1)).unwrap();
         assert_eq!((standing.folds, s.select().len()), (0, 0));
-    }
-
-    #[test]
-    fn the_rise_is_fifteen_percent_of_the_fitted_start_and_one_at_least() {
-        let rising = |v: &[u32]| is_rising(v.iter().copied(), 10);
-        assert_eq!(
-            rising(&[100, 101, 103, 105, 107, 108, 110, 112, 113, 115]),
-            Some(true)
-        );
-        assert_eq!(
-            rising(&[100, 101, 103, 104, 106, 107, 109, 110, 112, 113]),
-            Some(false)
-        );
-        assert_eq!(rising(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 1]), Some(false));
-        assert_eq!(rising(&[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]), Some(true));
-        assert_eq!(rising(&[1; 9]), None);
-    }
-
-    #[test]
-    fn the_rise_need_not_be_monotonic() {
-        assert_eq!(
-            is_rising([1, 5, 2, 6, 3, 7, 4, 8, 5, 9].into_iter(), 10),
-            Some(true)
-        );
     }
 
     #[test]
@@ -682,27 +503,6 @@ mod tests {
     }
 
     #[test]
-    fn a_population_that_only_turns_over_is_flat() {
-        let flat = |v: Vec<(u32, u32)>| is_flat(v.into_iter());
-        assert!(flat((0..30).map(|i| (100 + (i * 7) % 5, 10)).collect()));
-        assert!(flat((0..30).map(|_| (5, 0)).collect()));
-        assert!(flat((0..30).map(|i| (100 - i, 1)).collect()));
-        assert!(!flat((0..30).map(|i| (10 + i, 0)).collect()), "a leak");
-        assert!(
-            !flat((0..7).map(|i| (2 + i / 2, 0)).collect()),
-            "a slow one"
-        );
-        assert!(
-            !flat((0..30).map(|i| (100 + 4 * i, 10)).collect()),
-            "a leak within churn"
-        );
-        assert!(
-            flat((0..30).map(|i| (100 + 2 * i, 20)).collect()),
-            "drift that churn explains"
-        );
-    }
-
-    #[test]
     fn a_plateau_is_no_candidate_and_a_leak_after_it_is_one() {
         let mut s = signal();
         let run = |s: &mut LeakSignal, folds: u32, survivors: &dyn Fn(u32) -> (u32, u32)| {
@@ -735,5 +535,45 @@ mod tests {
             (growth - 15_000_000.0 * 3600.0).abs() < 1e-3 * growth,
             "{growth}"
         );
+    }
+
+    #[test]
+    fn of_equal_bytes_the_faster_growth_ranks_first_and_of_equals_the_first_seen() {
+        let order = |growths: [u32; 3]| {
+            let mut s = signal();
+            for n in 1..16 {
+                let all = growths.iter().zip(1..).map(|(g, id)| ClassFold {
+                    retained: Bytes(7),
+                    ..class(id, n * g, 9)
+                });
+                fold(&mut s, all.collect());
+            }
+            s.select().iter().map(|c| c.class.0).collect::<Vec<_>>()
+        };
+        assert_eq!(order([1, 3, 2]), [2, 3, 1]);
+        assert_eq!(order([2, 2, 2]), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_candidate_is_confirmed_by_an_old_collection_after_its_rise_began() {
+        let mut s = signal();
+        s.set_old_collections(7);
+        leak(&mut s, 1..16);
+        let confirmed = |s: &LeakSignal| s.standing_of(ClassId(1)).unwrap().confirmed;
+        assert!(!confirmed(&s));
+        s.set_old_collections(8);
+        assert!(confirmed(&s));
+    }
+
+    #[test]
+    fn a_count_of_old_collections_that_goes_back_still_confirms() {
+        let mut s = signal();
+        s.set_old_collections(700);
+        leak(&mut s, 1..16);
+        s.set_old_collections(2);
+        let confirmed = |s: &LeakSignal| s.standing_of(ClassId(1)).unwrap().confirmed;
+        assert!(!confirmed(&s));
+        s.set_old_collections(3);
+        assert!(confirmed(&s));
     }
 }

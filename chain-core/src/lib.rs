@@ -10,12 +10,12 @@
 pub mod admission;
 pub mod backoff;
 pub mod chain;
+pub mod classify;
 pub mod collector;
 pub mod config;
 pub mod cost_budget;
 pub mod decider;
 pub mod engine;
-pub mod frontier;
 pub mod gate;
 pub mod ids;
 pub mod inline;
@@ -28,7 +28,6 @@ pub mod liveness;
 pub mod oom;
 pub mod output;
 pub mod pacing;
-pub mod paths;
 pub mod pid;
 pub mod plan;
 pub mod record;
@@ -38,10 +37,9 @@ pub mod search;
 pub mod signature;
 #[cfg(feature = "sim")]
 pub mod sim;
-pub mod tally;
 pub mod tick;
+pub mod trend;
 pub mod tuning;
-pub mod visited;
 pub mod walk;
 
 pub use config::Config;

@@ -384,4 +384,22 @@ mod tests {
         b.check(Some(1000.0), Some(Bytes(101)), None);
         assert!(b.is_on());
     }
+
+    #[test]
+    fn a_level_line_gives_no_projection() {
+        assert_eq!(seconds_to(&usage([100.0; 20]), Bytes::mib(500)), None);
+        let level_lately = (0..20).map(|i| 100.0 + f64::from(i.min(9)));
+        assert_eq!(seconds_to(&usage(level_lately), Bytes::mib(500)), None);
+    }
+
+    #[test]
+    fn at_five_minutes_sharp_the_boost_still_needs_evidence() {
+        let mut b = Boost::default();
+        b.check(Some(300.0), None, Some(Bytes(100)));
+        assert!(!b.is_on());
+        b.check(Some(300.0), Some(Bytes(100)), None);
+        assert!(!b.is_on());
+        b.check(Some(299.9), None, None);
+        assert!(b.is_on());
+    }
 }

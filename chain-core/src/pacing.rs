@@ -120,7 +120,7 @@ impl Pacing {
         let clamped = wanted.clamp(i128::from(floor), i128::from(ceiling));
         self.effective = u64::try_from(clamped).unwrap_or(floor);
         let overflow = wanted - clamped;
-        if self.ramp_cadence.is_none() && overflow != 0 {
+        if self.ramp_cadence.is_none() {
             let cadence = (i128::from(self.cadence.0) - overflow).clamp(
                 i128::from(tuning::CADENCE_MIN),
                 i128::from(tuning::CADENCE_MAX),
@@ -248,5 +248,18 @@ mod tests {
         let pid = p.pid;
         p.set_goal(10_000, Millis(99));
         assert_eq!(p.pid, pid);
+    }
+
+    #[test]
+    fn a_root_pass_within_half_the_target_keeps_the_grant() {
+        let mut p = pacing(10_000);
+        for _ in 0..10 {
+            p.ordinary_pass(Micros(0));
+        }
+        let granted = p.borrowed();
+        p.root_pass(Micros::from_millis(25));
+        assert_eq!(p.borrowed(), granted);
+        p.root_pass(Micros(25_001));
+        assert_eq!((p.borrowed(), p.edge_budget()), (0, 10_000));
     }
 }

@@ -99,8 +99,9 @@ pub fn fit(points: impl Iterator<Item = (f64, f64)> + Clone) -> Option<Fit> {
     let (mut sxx, mut sxy) = (0.0, 0.0);
     let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
     for (x, y) in points {
-        sxx += (x - mx) * (x - mx);
-        sxy += (x - mx) * (y - my);
+        let (dx, dy) = (x - mx, y - my);
+        sxx += dx * dx;
+        sxy += dx * dy;
         first = first.min(x);
         last = last.max(x);
     }
@@ -167,5 +168,24 @@ mod tests {
         assert!(f(0.0, 1.0).rises_by(0.15, 1.0));
         assert!(!f(0.0, 0.99).rises_by(0.15, 1.0));
         assert!(!f(-5.0, -5.0).rises_by(0.15, 1.0));
+    }
+
+    #[test]
+    fn a_cleared_ring_holds_nothing_and_fills_again() {
+        let mut r: Ring<u32, 3> = Ring::default();
+        (1..=5).for_each(|v| r.push(v));
+        assert!(!r.is_empty());
+        r.clear();
+        assert!(r.is_empty() && r.last().is_none() && r.first().is_none());
+        r.push(7);
+        assert_eq!(r.iter().collect::<Vec<_>>(), [7]);
+    }
+
+    #[test]
+    fn the_ends_are_those_of_x_whatever_the_order_of_the_points() {
+        let f = fit([(30.0, 7.0), (10.0, 3.0), (20.0, 5.0)].into_iter()).unwrap();
+        assert!((f.start - 3.0).abs() < 1e-12 && (f.end - 7.0).abs() < 1e-12);
+        assert!((f.slope - 0.2).abs() < 1e-12);
+        assert_eq!(fit([(f64::MAX, 1.0), (-f64::MAX, 2.0)].into_iter()), None);
     }
 }

@@ -155,7 +155,7 @@ impl Schedule {
                     .0
                     .saturating_add(cadence.0.max(tuning::SPACING_FLOOR)),
             ));
-            if spacing.0 > 0 && now < due {
+            if now < due {
                 refusals.backoff += 1;
                 return Next::Wait {
                     until: due,
@@ -536,5 +536,80 @@ mod tests {
                 why: Decision::CpuDebt
             }
         );
+    }
+
+    #[test]
+    fn every_refusal_is_counted_once_by_its_name() {
+        let refused = |walk, prepare: fn(&mut Schedule, &mut Search)| {
+            let (mut s, mut x) = (schedule(walk), search());
+            prepare(&mut s, &mut x);
+            let mut r = GateRefusals::default();
+            let next = s.next(Tick(1_500), &x, Millis(10), false, &mut r);
+            assert!(matches!(next, Next::Wait { until, .. } if until > Tick(1_500)));
+            r
+        };
+        let one = |set: fn(&mut GateRefusals)| {
+            let mut r = GateRefusals::default();
+            set(&mut r);
+            r
+        };
+        use WalkEngine::{Concurrent, Safepoint};
+        let spacing = refused(Concurrent, |_, x| {
+            x.absorb(Tick(1_450), &report(0, 0), true);
+        });
+        assert_eq!(spacing, one(|r| r.spacing = 1));
+        let debt = refused(Safepoint, |s, _| s.charge(Tick(1_400), &report(300, 0)));
+        assert_eq!(debt, one(|r| r.cpu_debt = 1));
+        let cap = refused(Concurrent, |s, _| {
+            let cpu = Micros::from_millis(400);
+            // What it was entitled to while it ran, half of its 400 ms, is no debt: 200 ms are.
+            s.charge(
+                Tick(1_400),
+                &PassReport {
+                    cpu,
+                    ..report(400, 400)
+                },
+            );
+        });
+        assert_eq!(cap, one(|r| r.cpu_cap = 1));
+        let backoff = refused(Safepoint, |_, x| {
+            x.absorb(Tick(1_000), &report(0, 0), false);
+            x.backoff.pass(5_000.0, false, false);
+        });
+        assert_eq!(backoff, one(|r| r.backoff = 1));
+        let full = refused(Safepoint, |s, _| {
+            s.stop.add(Tick(1_000), Micros::from_millis(500));
+        });
+        assert_eq!(full, one(|r| r.stop_window = 1));
+        let explored = |x: &mut Search| {
+            let mut p = report(0, 0);
+            (p.statics_complete, p.threads_complete, p.drained) = (true, true, true);
+            x.absorb(Tick(1_000), &p, true);
+        };
+        let (mut s, mut x) = (schedule(Concurrent), search());
+        explored(&mut x);
+        s.roots.ended(Tick(1_000), Micros(1));
+        let mut r = GateRefusals::default();
+        s.next(Tick(1_500), &x, Millis(10), false, &mut r);
+        assert_eq!(r, one(|r| r.root_interval = 1));
+        let (mut s, mut x) = (schedule(Concurrent), search());
+        explored(&mut x);
+        s.stop.add(Tick(1_000), Micros::from_millis(500));
+        let mut r = GateRefusals::default();
+        s.next(Tick(1_500), &x, Millis(10), false, &mut r);
+        assert_eq!(r, one(|r| r.stop_window = 1));
+    }
+
+    #[test]
+    fn cpucap_charges_what_exceeds_the_share_of_the_passs_own_time() {
+        let mut s = schedule(WalkEngine::Concurrent);
+        let pass = |cpu, wall| PassReport {
+            cpu: Micros::from_millis(cpu),
+            ..report(wall, 0)
+        };
+        s.charge(Tick(1_000), &pass(100, 200));
+        assert!(s.cpu_cap.balance() <= 0.0, "half of 200 ms is its share");
+        s.charge(Tick(1_000), &pass(150, 200));
+        assert!((s.cpu_cap.balance() - 50.0).abs() < 1e-9);
     }
 }

@@ -571,4 +571,77 @@ mod tests {
         s.forget(ClassId(2));
         assert_eq!((s.targets.len(), s.unresolved()), (1, 0));
     }
+
+    #[test]
+    fn a_candidate_that_joins_later_is_not_lost_nor_one_with_any_chain() {
+        let mut s = search(&[1]);
+        assert_eq!(s.lost(), 1);
+        s.follow(&selection(&[2]), |_| false);
+        assert_eq!(
+            s.lost(),
+            2,
+            "before the first pass it was there from the start"
+        );
+        s.absorb(Tick(1), &pass(vec![]), true);
+        s.follow(&selection(&[3]), |_| false);
+        let late: Vec<bool> = s.targets.iter().map(|t| t.late).collect();
+        assert_eq!(late, [false, false, true]);
+        assert_eq!((s.lost(), s.unresolved()), (2, 3));
+        s.absorb(
+            Tick(2),
+            &pass(vec![chain(1, Strength::Transient, 1, true)]),
+            true,
+        );
+        assert_eq!((s.lost(), s.unresolved()), (1, 3));
+    }
+
+    #[test]
+    fn truncation_and_eviction_last_and_coverage_is_partial_then() {
+        let cut = |change: fn(&mut PassReport)| {
+            let mut s = search(&[1]);
+            let mut p = pass(vec![]);
+            change(&mut p);
+            s.absorb(Tick(1), &p, true);
+            s.absorb(Tick(2), &pass(vec![]), true);
+            (s.truncated, s.partial, s.frontier_cap_hit)
+        };
+        assert_eq!(cut(|_| {}), (false, false, false));
+        assert_eq!(cut(|p| p.truncated = true), (true, true, false));
+        assert_eq!(cut(|p| p.evicted = 1), (true, true, false));
+        assert_eq!(
+            cut(|p| p.roots = RootOutcome::Skipped),
+            (false, true, false)
+        );
+        assert_eq!(cut(|p| p.frontier_cap_hit = true), (false, true, true));
+    }
+
+    #[test]
+    fn what_was_looked_at_once_stays_looked_at() {
+        let mut s = search(&[1]);
+        let mut p = pass(vec![]);
+        p.statics_complete = true;
+        p.roots = RootOutcome::Truncated;
+        p.coverage = Some(400);
+        s.absorb(Tick(1), &p, true);
+        let mut p = pass(vec![]);
+        p.threads_complete = true;
+        p.nodes = 3;
+        s.absorb(Tick(2), &p, true);
+        assert!(s.statics_complete && s.threads_complete && s.roots_attempted);
+        assert!(!s.roots_complete && !s.roots_enumerated);
+        assert_eq!((s.coverage, s.nodes, s.passes), (Some(400), 10, 2));
+    }
+
+    #[test]
+    fn the_ttl_begins_once_and_at_the_start_for_the_safepoint_engine() {
+        let mut s = search(&[1]);
+        let mut p = pass(vec![]);
+        p.roots = RootOutcome::Skipped;
+        s.absorb(Tick(700), &p, true);
+        s.absorb(Tick(800), &pass(vec![]), true);
+        assert_eq!(s.ttl_from, Some(Tick(700)));
+        let mut plain = Search::new(SearchId(1), Tick(300), &selection(&[1]), 0);
+        plain.absorb(Tick(700), &p, false);
+        assert_eq!(plain.ttl_from, Some(Tick(300)));
+    }
 }

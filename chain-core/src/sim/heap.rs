@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::chain::{EdgeKind, Frame, Root, RootKind};
 use crate::ids::ClassId;
-use crate::paths::{EdgeRef, FieldId};
+use crate::sim::paths::{EdgeRef, FieldId};
 use crate::sim::shapes::{Container, Shape};
-use crate::tally::Names;
+use crate::sim::tally::Names;
 
 /// An object, by what it is; also the walk's handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

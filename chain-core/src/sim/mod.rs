@@ -7,10 +7,14 @@
 //! assert!(sim.timeline().contains("chain"));
 //! ```
 
+pub mod frontier;
 pub mod heap;
 pub mod mutator;
+pub mod paths;
 pub mod rng;
 pub mod shapes;
+pub mod tally;
+pub mod visited;
 pub mod walk;
 mod world;
 

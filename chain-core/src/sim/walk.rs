@@ -5,14 +5,14 @@ use std::rc::Rc;
 
 use crate::chain::{FoundChain, RootKind};
 use crate::config::WalkEngine;
-use crate::frontier::{Entry, Frontier, Tier};
 use crate::ids::{ClassId, SearchId};
-use crate::paths::{EdgeRef, PathArena};
 use crate::plan::PassPlan;
+use crate::sim::frontier::{Entry, Frontier, Tier};
 use crate::sim::heap::{Heap, Object};
-use crate::tally::Tally;
+use crate::sim::paths::{EdgeRef, PathArena};
+use crate::sim::tally::Tally;
+use crate::sim::visited::{Visit, VisitedSet};
 use crate::tick::{Bytes, Micros};
-use crate::visited::{Visit, VisitedSet};
 use crate::walk::{HeapWalk, PassReport, Reached, ReleaseReport, RootOutcome};
 
 /// What a JDK's walks cost (heap-walk.md).
@@ -141,7 +141,7 @@ impl SimWalk {
     fn see(
         &mut self,
         plan: &PassPlan,
-        from: Option<crate::paths::NodeId>,
+        from: Option<crate::sim::paths::NodeId>,
         o: Object,
         class: ClassId,
         edge: EdgeRef,
@@ -241,7 +241,7 @@ impl SimWalk {
             // What strong paths did not explain: soft edges are a separate, labelled, last resort.
             self.soft = true;
             self.roots_seen = true;
-            let softly: Vec<(crate::paths::NodeId, Object)> = self.soft_referrers(&heap);
+            let softly: Vec<(crate::sim::paths::NodeId, Object)> = self.soft_referrers(&heap);
             for (node, o) in softly {
                 let class = self.arena.get(node).map_or(ClassId(0), |n| n.class);
                 self.frontier.push(
@@ -258,7 +258,7 @@ impl SimWalk {
     }
 
     /// Entries that hold their leaf softly; the real walk keeps a list of references it skipped.
-    fn soft_referrers(&self, heap: &Heap) -> Vec<(crate::paths::NodeId, Object)> {
+    fn soft_referrers(&self, heap: &Heap) -> Vec<(crate::sim::paths::NodeId, Object)> {
         use crate::chain::EdgeKind;
         let mut out = Vec::new();
         for (s, p) in heap.planted.iter().enumerate() {
@@ -269,11 +269,11 @@ impl SimWalk {
             let shape = u32::try_from(s).unwrap_or(0);
             let mut index = 0;
             for n in 0..self.arena.len() {
-                let id = crate::paths::NodeId(u32::try_from(n).unwrap_or(0));
+                let id = crate::sim::paths::NodeId(u32::try_from(n).unwrap_or(0));
                 let Some(node) = self.arena.get(id) else {
                     continue;
                 };
-                let name = crate::tally::Names::class(heap, node.class);
+                let name = crate::sim::tally::Names::class(heap, node.class);
                 if p.shape.suffix.get(at - 1).is_some_and(|x| x.2 == &*name) {
                     let step = u32::try_from(at - 1).unwrap_or(0);
                     out.push((id, Object::Entry { shape, index, step }));

@@ -17,8 +17,8 @@ use crate::sim::heap::Heap;
 use crate::sim::mutator::{Fate, Life, Mutator, precise};
 use crate::sim::rng::Rng;
 use crate::sim::shapes::Shape;
+use crate::sim::tally::Names;
 use crate::sim::walk::{Costs, SimWalk};
-use crate::tally::Names;
 use crate::tick::{Bytes, Epoch, Tick};
 use crate::walk::{ChainAlive, HeapWalk};
 

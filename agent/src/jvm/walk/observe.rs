@@ -10,7 +10,7 @@ use chain_core::chain::{
     Chain, Edge as ChainEdge, EdgeKind, Hop, Root as ChainRoot, RootKind, Strength,
 };
 
-use chain_core::tally::classify;
+use chain_core::classify::classify;
 
 use super::catalogue::{Catalogue, ClassIndex};
 use super::contents::Held;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::ids::ClassId;
-use crate::paths::NodeId;
+use crate::sim::paths::NodeId;
 use crate::tick::Bytes;
 
 /// Where leaks live, most likely first.
