@@ -23,7 +23,7 @@ use crate::pacing::Pacing;
 use crate::plan::{Action, Deadlines, MAX_CANDIDATES, MAX_THREADS, PassPlan};
 use crate::record::{Decision, Outcome, Reason, Record, Stamped};
 use crate::schedule::{Next, Schedule};
-use crate::search::Search;
+use crate::search::{Search, Stall};
 use crate::tick::{Bytes, Epoch, Micros, Millis, Tick};
 use crate::tuning::{self, Tuned};
 use crate::walk::{PassReport, ReleaseReport};
@@ -85,7 +85,7 @@ pub struct Decider {
     pub(crate) phase: Phase,
     settled: Settled,
     stuck: u32,
-    carried_stall: u32,
+    carried_stall: Stall,
     searches: u32,
     sweeping: Sweeping,
     next_check: Tick,
@@ -125,7 +125,7 @@ impl Decider {
             phase: Phase::Idle,
             settled: Settled::default(),
             stuck: 0,
-            carried_stall: 0,
+            carried_stall: Stall::default(),
             searches: 0,
             sweeping: Sweeping::default(),
             next_check: Tick(0),

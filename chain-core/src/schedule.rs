@@ -232,6 +232,7 @@ mod tests {
     use crate::config::{Config, WalkEngine};
     use crate::ids::{ClassId, SearchId};
     use crate::leak_signal::Candidate;
+    use crate::search::Stall;
     use crate::walk::RootOutcome;
 
     fn schedule(walk: WalkEngine) -> Schedule {
@@ -249,7 +250,12 @@ mod tests {
             class: ClassId(1),
             ..Candidate::default()
         }];
-        Search::new(SearchId(1), Tick(0), &one.into_iter().collect(), 0)
+        Search::new(
+            SearchId(1),
+            Tick(0),
+            &one.into_iter().collect(),
+            Stall::default(),
+        )
     }
 
     fn report(wall_ms: u64, heap_walk_ms: u64) -> PassReport {

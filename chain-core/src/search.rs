@@ -93,6 +93,16 @@ pub struct Search {
     pub backoff: Backoff,
 }
 
+/// Where a search stood against ladder 5: passes without growth, and the frontier they did not exceed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "journal", derive(serde::Serialize, serde::Deserialize))]
+pub struct Stall {
+    /// Stalled passes.
+    pub passes: u32,
+    /// Frontier length after the last pass.
+    pub frontier: u64,
+}
+
 /// What a pass changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Absorbed {
@@ -105,9 +115,9 @@ pub struct Absorbed {
 }
 
 impl Search {
-    /// A search for `selection`, not one pass made. `stalled` carries over when the counter is not
-    /// reset per search (the reference's way).
-    pub fn new(id: SearchId, now: Tick, selection: &Selection, stalled: u32) -> Search {
+    /// A search for `selection`, not one pass made. `stall` is what the search before it left, where
+    /// progress is not counted per search (the reference's way).
+    pub fn new(id: SearchId, now: Tick, selection: &Selection, stall: Stall) -> Search {
         let mut search = Search {
             id,
             started: now,
@@ -130,11 +140,11 @@ impl Search {
             drained: false,
             truncated: false,
             partial: false,
-            stalled,
+            stalled: stall.passes,
             stalled_raw: 0,
             without_progress: 0,
             ttl_from: None,
-            frontier: 0,
+            frontier: stall.frontier,
             coverage: None,
             backoff: Backoff::default(),
         };
@@ -180,6 +190,14 @@ impl Search {
             .filter(|t| t.class != class || t.resolved)
             .copied()
             .collect();
+    }
+
+    /// What a next search that does not count for itself would begin with.
+    pub fn stall(&self) -> Stall {
+        Stall {
+            passes: self.stalled,
+            frontier: self.frontier,
+        }
     }
 
     /// Candidates without a resolved chain.
@@ -357,7 +375,7 @@ mod tests {
     }
 
     fn search(classes: &[u32]) -> Search {
-        Search::new(SearchId(1), Tick(0), &selection(classes), 0)
+        Search::new(SearchId(1), Tick(0), &selection(classes), Stall::default())
     }
 
     fn chain(class: u32, strength: Strength, reached: u64, verified: bool) -> FoundChain {
@@ -640,7 +658,7 @@ mod tests {
         s.absorb(Tick(700), &p, true);
         s.absorb(Tick(800), &pass(vec![]), true);
         assert_eq!(s.ttl_from, Some(Tick(700)));
-        let mut plain = Search::new(SearchId(1), Tick(300), &selection(&[1]), 0);
+        let mut plain = Search::new(SearchId(1), Tick(300), &selection(&[1]), Stall::default());
         plain.absorb(Tick(700), &p, false);
         assert_eq!(plain.ttl_from, Some(Tick(300)));
     }

@@ -107,7 +107,7 @@ impl World {
 
     fn op(&mut self, (kind, n): Op) -> Result<(), TestCaseError> {
         let n64 = u64::from(n);
-        match kind % 12 {
+        match kind % 13 {
             0..=4 => {
                 // A second of a leaking application, the commonest thing.
                 for _ in 0..n % 8 {
@@ -142,6 +142,10 @@ impl World {
             8 => self.engine.handle(self.tick(), Input::RecordingStopped),
             9 => self.engine.handle(self.tick(), Input::RecordingStarted),
             10 => self.now = self.now.saturating_sub(n64 % 600_000).max(1),
+            11 => {
+                self.epoch = self.epoch.saturating_sub(n64 % 90);
+                self.gc();
+            }
             _ => self.advance(n64 % 600_000),
         }
         self.collect();

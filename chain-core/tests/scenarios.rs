@@ -87,6 +87,7 @@ fn a_container_is_exhausted_before_the_heap() {
         matches!(r.record, Record::OomProjection(o) if o.container_seconds.is_some() && o.seconds == o.container_seconds)
     });
     assert!(container);
+    insta::assert_snapshot!(sim.timeline());
 }
 
 #[test]
@@ -134,6 +135,7 @@ fn many_growing_classes_are_five_candidates_at_a_time() {
     let classes: std::collections::BTreeSet<_> =
         sim.chains().iter().map(|c| c.found.candidate).collect();
     assert!(classes.len() >= 5, "{}", sim.timeline());
+    insta::assert_snapshot!(sim.timeline());
 }
 
 #[test]
@@ -158,6 +160,9 @@ fn recordings_start_and_stop_at_any_instant_and_lose_no_result() {
         sim.stop();
         assert!(sim.walk.held.is_empty(), "phase {phase}: tags left");
         calm(&sim);
+        if phase == 3 {
+            insta::assert_snapshot!(sim.timeline());
+        }
     }
 }
 
@@ -180,7 +185,19 @@ fn clock_jumps_block_nothing() {
         sim.jump(jump);
         sim.run_until_seconds(90);
         assert!(!sim.chains().is_empty(), "{jump}: {}", sim.timeline());
+        insta::assert_snapshot!(format!("clock_jump_of_{jump}_ms"), sim.timeline());
     }
+}
+
+#[test]
+fn gc_counts_that_go_back_block_nothing() {
+    let mut sim = Sim::builder(18).leak(SHAPES[0]).build();
+    sim.run_until_seconds(8);
+    sim.reset_gc_counts();
+    sim.run_until_seconds(90);
+    calm(&sim);
+    insta::assert_snapshot!(sim.timeline());
+    assert!(!sim.chains().is_empty());
 }
 
 #[test]

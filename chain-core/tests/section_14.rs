@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use chain_core::config::Collector;
-use chain_core::record::Record;
+use chain_core::record::{Outcome, Reason, Record, Stamped};
 use chain_core::sim::shapes::SHAPES;
 use chain_core::sim::{Life, Sim};
 
@@ -186,6 +186,46 @@ fn worst_minute(sim: &Sim) -> u64 {
             .sum::<u64>()
     };
     calls.iter().map(|c| within(c.0)).max().unwrap_or(0) / 1000
+}
+
+#[test]
+fn without_a_no_progress_counter_per_search_later_searches_end_at_their_first_pass() {
+    // Nothing strong leads to the first leak: its search goes on until the frontier no longer grows.
+    // The second leak is an ordinary one, and begins after that.
+    let mut ordinary = SHAPES[0];
+    ordinary.suffix = &[(chain_core::chain::EdgeKind::Array, "", "com.acme.Order")];
+    let run = |progress_per_search| {
+        let mut sim = Sim::builder(14)
+            .safepoint()
+            .jdk(21)
+            .heap(65_536)
+            .fillers(2_000_000)
+            .options(|c| {
+                c.budget = Some(2_000);
+                c.framecap = Some(10_000_000);
+                c.ttl = Some(chain_core::Millis(0));
+                c.live_ratio = Some(1.0);
+            })
+            .grows(SHAPES[14], Life::Leak, 1e6)
+            .grows(ordinary, Life::Burst(600_000, u64::MAX), 1e6)
+            .improvements(|i| i.progress_per_search = progress_per_search)
+            .build();
+        sim.run_until_seconds(1_800);
+        let in_vain = Outcome::Abandoned(Reason::NoProgress);
+        let ended = |r: &Stamped| match &r.record {
+            Record::SearchEnded(e) if e.outcome == in_vain => Some(e.passes),
+            _ => None,
+        };
+        sim.records.iter().filter_map(ended).collect::<Vec<_>>()
+    };
+    let (with, without) = (run(true), run(false));
+    assert!(
+        with.len() >= 3 && with.iter().all(|passes| *passes > 30),
+        "each gives up after thirty passes of its own: {with:?}"
+    );
+    assert_eq!(without.first(), with.first());
+    let at_once = without.iter().filter(|passes| **passes == 1).count();
+    assert!(at_once >= 2, "given up at the first pass: {without:?}");
 }
 
 #[test]

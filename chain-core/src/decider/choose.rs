@@ -143,7 +143,7 @@ impl Decider {
     pub(super) fn start(&mut self, now: Tick, selection: &Selection) {
         self.searches = self.searches.saturating_add(1);
         let carried = if self.config.improvements.progress_per_search {
-            0
+            Stall::default()
         } else {
             self.carried_stall
         };

@@ -171,7 +171,7 @@ impl Decider {
             Outcome::Stopped => {}
             _ => self.stuck = 0,
         }
-        self.carried_stall = search.stalled;
+        self.carried_stall = search.stall();
         self.output.ended(now, &search, outcome);
         if !matches!(self.in_flight, Some(Action::Sweep | Action::Reverify)) {
             self.in_flight = None;

@@ -121,6 +121,8 @@ pub struct Sim {
     now: u64,
     sampled_to: u64,
     skew: i64,
+    /// Cycles that the beans no longer count.
+    uncounted: u64,
     due: Vec<f64>,
     graves: BinaryHeap<Reverse<(u64, u32)>>,
     slots: Vec<Option<u64>>,
@@ -263,6 +265,11 @@ impl Sim {
         self.skew = self.skew.saturating_add(ms);
     }
 
+    /// The GC beans begin to count anew, as the engine sees it.
+    pub fn reset_gc_counts(&mut self) {
+        self.uncounted = self.now / self.gc.period;
+    }
+
     /// A recording starts or stops.
     pub fn record(&mut self, on: bool) {
         if on != self.recording {
@@ -376,7 +383,7 @@ impl Sim {
     pub fn step(&mut self) {
         self.allocate();
         let now = self.tick();
-        let cycles = self.now / self.gc.period;
+        let cycles = self.now / self.gc.period - self.uncounted;
         let reading = GcReading {
             epoch: Epoch(self.gc.epoch(cycles, self.normalised)),
             old_collections: cycles / self.gc.old_every,
@@ -553,7 +560,10 @@ impl Sim {
             thread: ThreadId(thread),
             object: Bytes(mutator.size),
             weight,
-            epoch: Epoch(self.gc.epoch(cycle, self.normalised)),
+            epoch: Epoch(
+                self.gc
+                    .epoch(cycle - self.uncounted.min(cycle), self.normalised),
+            ),
             ..Sample::default()
         };
         self.engine.handle(self.tick(), Input::Sample(sample));
@@ -748,6 +758,7 @@ impl Builder {
             now: 0,
             sampled_to: 0,
             skew: 0,
+            uncounted: 0,
             graves: BinaryHeap::new(),
             slots: Vec::new(),
             free: Vec::new(),
