@@ -95,7 +95,6 @@ pub struct Search {
 
 /// Where a search stood against ladder 5: passes without growth, and the frontier they did not exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "journal", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stall {
     /// Stalled passes.
     pub passes: u32,

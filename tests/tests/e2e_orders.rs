@@ -5,7 +5,7 @@
 #[path = "orders/jmc.rs"]
 mod jmc;
 
-use jfr_chains_tests::{Child, Finished, Jdk, OrderResult, OrderRun, skip};
+use jfr_chains_tests::{Child, Finished, Jdk, OrderResult, OrderRun, cli_binary, skip};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -150,6 +150,36 @@ fn the_report_names_class_growth_thread_stack_and_search_cost() {
             "JDK {}",
             jdk.version()
         );
+    }
+}
+
+/// `jfr-chains replay --format json` of a recording: exit code, differing decisions, all decisions.
+fn replayed(recording: &Path, set: &[&str]) -> (Option<i32>, usize, u64) {
+    let out = Child::new(cli_binary().unwrap())
+        .args(["replay", "--format", "json"])
+        .args(set)
+        .arg(recording)
+        .run(TOOL_LIMIT)
+        .unwrap();
+    let outcome: Value = serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{e}: {out}"));
+    assert_eq!(outcome["missing_events"], 0, "{out}");
+    let differences = list(&outcome, "differences").len();
+    (
+        out.code(),
+        differences,
+        outcome["decisions"].as_u64().unwrap(),
+    )
+}
+
+#[test]
+fn a_replay_decides_as_the_agent_did_and_other_options_decide_otherwise() {
+    for (jdk, result) in results(true) {
+        let (code, differences, decisions) = replayed(&result.recording, &[]);
+        assert_eq!((code, differences), (Some(0), 0), "JDK {}", jdk.version());
+        assert!(decisions > u64::from(SECONDS) / 2, "{decisions}");
+        let (code, differences, _) = replayed(&result.recording, &["--set", "chains=off"]);
+        assert_eq!(code, Some(0));
+        assert!(differences > 0, "JDK {}: no search was made", jdk.version());
     }
 }
 

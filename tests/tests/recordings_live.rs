@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use jfr_chains_tests::{
-    Child, Jdk, Running, agent_argument, java_fixtures, scratch, skip, workspace,
+    Child, Jdk, Running, agent_argument, cli_binary, java_fixtures, scratch, skip, workspace,
 };
 use jfr_format::schema;
 use std::path::Path;
@@ -80,6 +80,20 @@ fn dump_until(
     printed
 }
 
+/// The recording holds the core's decisions, and they are made again from what it holds.
+fn assert_replays(file: &Path) {
+    let out = Child::new(cli_binary().unwrap())
+        .arg("replay")
+        .arg(file)
+        .run(LIMIT)
+        .unwrap();
+    assert!(
+        out.ok() && out.stdout.contains("0 decided otherwise"),
+        "{out}"
+    );
+    assert!(!out.stdout.starts_with("0 decisions"), "{out}");
+}
+
 #[test]
 fn chains_are_in_dumps_late_recordings_and_the_exit_file() {
     for jdk in jdks("chains_are_in_dumps_late_recordings_and_the_exit_file") {
@@ -113,6 +127,7 @@ fn chains_are_in_dumps_late_recordings_and_the_exit_file() {
         assert!(named.contains("candidateClass = orders."), "{named}");
         assert!(named.contains("code = \"recording-started\""), "{named}");
         assert!(named.contains("jfrchains.Hop {"), "{named}");
+        assert_replays(&dir.path().join("named.jfr"));
 
         // A recording that starts after the chain was found gets it too, marked as a repetition.
         jcmd(&jdk, service.pid(), &["JFR.start", "name=late"]);
@@ -121,6 +136,7 @@ fn chains_are_in_dumps_late_recordings_and_the_exit_file() {
             chain(text) && text.contains("repeated = true")
         });
         assert!(again.contains("code = \"recording-started\""), "{again}");
+        assert_replays(&late);
         jcmd(&jdk, service.pid(), &["JFR.stop", "name=late"]);
 
         // The search ends with the last recording, and the sampler is given back.

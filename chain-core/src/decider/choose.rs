@@ -145,7 +145,10 @@ impl Decider {
         let carried = if self.config.improvements.progress_per_search {
             Stall::default()
         } else {
-            self.carried_stall
+            Stall {
+                passes: self.carried_stall,
+                frontier: self.carried_frontier,
+            }
         };
         let search = Search::new(SearchId(self.searches), now, selection, carried);
         self.output

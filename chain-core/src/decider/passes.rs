@@ -171,7 +171,8 @@ impl Decider {
             Outcome::Stopped => {}
             _ => self.stuck = 0,
         }
-        self.carried_stall = search.stall();
+        let stall = search.stall();
+        (self.carried_stall, self.carried_frontier) = (stall.passes, stall.frontier);
         self.output.ended(now, &search, outcome);
         if !matches!(self.in_flight, Some(Action::Sweep | Action::Reverify)) {
             self.in_flight = None;
