@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `soak`, `bench`, `fuzz`, `dist`, `fixtures`.
+//! Tasks of the workspace: `cargo xtask demo`, `test`, `matrix`, `soak`, `bench`, `fuzz`, `mutants`, `dist`, `fixtures`.
 #![forbid(unsafe_code)]
 
 mod again;
@@ -9,6 +9,7 @@ mod fixtures;
 mod fuzz;
 mod jdk;
 mod matrix;
+mod mutants;
 mod soak;
 mod steps;
 mod test;
@@ -40,6 +41,8 @@ enum Task {
     Bench(bench::Options),
     /// Feeds generated and changed inputs to the reader, recover and the option parser.
     Fuzz(fuzz::Options),
+    /// Changes the core's decisions one by one and counts what its unit tests notice.
+    Mutants(mutants::Options),
     /// Compiles the Java fixtures and checks or rewrites their manifest.
     Fixtures(fixtures::Options),
 }
@@ -63,6 +66,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Bench(options) => bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Dist(options) => dist::run(&options),
+        Task::Mutants(options) => mutants::run(&options),
         Task::Fixtures(options) => fixtures::run(&options),
     }
 }
