@@ -250,4 +250,35 @@ mod tests {
         );
         assert_eq!(c, Carry(0));
     }
+
+    #[test]
+    fn draws_follow_the_seed_and_spread_evenly() {
+        let mut l = Lottery::new(1);
+        let first: Vec<u32> = (0..4).map(|_| l.draw()).collect();
+        assert_eq!(
+            first,
+            [1_206_177_355, 2_882_512_552, 3_117_485_455, 1_303_648_416]
+        );
+        let mut buckets = [0; 16];
+        for _ in 0..16_000 {
+            buckets[(l.draw() >> 28) as usize] += 1;
+        }
+        assert!(
+            buckets.iter().all(|n| (850..1_150).contains(n)),
+            "{buckets:?}"
+        );
+        assert_eq!(Lottery::new(0), Lottery::new(0x9e37_79b9_7f4a_7c15));
+    }
+
+    #[test]
+    fn a_draw_at_the_ratio_is_rejected_and_one_below_is_not() {
+        let set = AdmissionSet {
+            enabled: true,
+            ratio: 100,
+            ..AdmissionSet::default()
+        };
+        let admit = |draw| set.admit(ThreadId(1), Bytes(1), draw, &mut Carry::default());
+        assert_eq!(admit(100), Verdict::Rejected);
+        assert_eq!(admit(99), Verdict::Ratio(Bytes(1)));
+    }
 }

@@ -297,4 +297,20 @@ mod tests {
         assert_eq!(w.buckets.capacity(), BUCKETS);
         assert_eq!(w.spent(Tick(161_000)), Micros(60));
     }
+
+    #[test]
+    fn the_window_is_free_when_enough_of_it_has_left() {
+        let mut w = StopWindow::new(Millis(500));
+        for second in [10, 20, 30] {
+            w.add(Tick(second * 1_000), Micros::from_millis(300));
+        }
+        // 900 ms: without the first 600 are left, without the second 300.
+        assert_eq!(w.free_at(Tick(31_000)), Tick(81_000));
+        let mut w = StopWindow::new(Millis(500));
+        w.add(Tick(10_000), Micros::from_millis(400));
+        w.add(Tick(20_000), Micros::from_millis(100));
+        assert_eq!(w.free_at(Tick(31_000)), Tick(71_000), "at the cap is full");
+        w.add(Tick(21_000), Micros::from_millis(400));
+        assert_eq!(w.free_at(Tick(31_000)), Tick(81_000));
+    }
 }

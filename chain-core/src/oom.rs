@@ -402,4 +402,17 @@ mod tests {
         b.check(Some(299.9), None, None);
         assert!(b.is_on());
     }
+
+    #[test]
+    fn minima_must_rise_by_one_percent_of_the_least() {
+        // The line rises by 2.4 %, the later minimum by 5 MiB or 15 MiB of 1,000.
+        let dips_to = |low: f64| {
+            usage((0..20).map(move |i| {
+                let line = 1000.0 + 1.6 * f64::from(i);
+                if i == 15 { low } else { line }
+            }))
+        };
+        assert_eq!(floor_rises(&dips_to(1005.0)), Some(false));
+        assert_eq!(floor_rises(&dips_to(1012.0)), Some(true));
+    }
 }

@@ -262,4 +262,30 @@ mod tests {
         p.root_pass(Micros(25_001));
         assert_eq!((p.borrowed(), p.edge_budget()), (0, 10_000));
     }
+
+    #[test]
+    fn without_a_ramp_nothing_restores_cadence_or_budget() {
+        let mut p = pacing(10_000);
+        for _ in 0..5 {
+            p.ordinary_pass(Micros::from_millis(4_000));
+        }
+        let before = p;
+        p.set_goal(10_000, Millis(50));
+        p.set_ramp_cadence(None);
+        assert_eq!(p, before);
+        assert_eq!((p.cadence(), p.edge_budget()), (Millis(4_000), 2_000));
+    }
+
+    #[test]
+    fn the_ramps_base_is_the_ceiling_from_then_on() {
+        let mut p = pacing(10_000);
+        p.set_goal(40_000, Millis(70));
+        assert_eq!(p.ceiling(), 40_000);
+        for _ in 0..150 {
+            p.ordinary_pass(Micros(0));
+        }
+        assert_eq!((p.ceiling(), p.edge_budget()), (160_000, 160_000));
+        p.set_goal(10_000, Millis(50));
+        assert_eq!((p.ceiling(), p.edge_budget()), (40_000, 40_000));
+    }
 }

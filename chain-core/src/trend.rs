@@ -372,19 +372,38 @@ mod tests {
             }
             t.is_plateau()
         };
-        let turns_over = |n: usize| vec![(50, 20); n];
+        let turns_over = |n: usize| vec![(400, 20); n];
         assert!(!plateau(&turns_over(9)), "too few to tell");
         assert!(plateau(&turns_over(10)));
         // A cache that filled in its first half: only the second half is asked.
-        let fills: Vec<(u32, u32)> = (0..10).map(|n| (n * 10, 0)).chain(turns_over(10)).collect();
+        let fills: Vec<(u32, u32)> = (0..10).map(|n| (n * 50, 0)).chain(turns_over(10)).collect();
         assert!(plateau(&fills));
         let grows_now: Vec<(u32, u32)> = turns_over(10)
             .into_iter()
-            .chain((0..10).map(|n| (60 + n * 40, 5)))
+            .chain((0..10).map(|n| (410 + n * 40, 5)))
             .collect();
         assert!(!plateau(&grows_now));
         // Nothing comes and nothing goes: flat, once the window is full and not before.
         assert!(!plateau(&[(5, 0); 29]));
         assert!(plateau(&[(5, 0); 30]));
+    }
+
+    #[test]
+    fn a_rise_of_one_is_no_plateau_and_turnover_is_counted_from_what_arrived() {
+        let flat = |v: &[(u32, u32)]| is_flat(v.iter().copied());
+        assert!(!flat(&[(0, 0), (1, 0)]));
+        assert!(flat(&[(1, 0), (1, 0)]));
+        // Five arrive, two die: not half of them.
+        assert!(!only_turns_over([(10, 0), (11, 1), (13, 1)].into_iter()));
+        assert!(!only_turns_over([(10, 0), (12, 1), (14, 1)].into_iter()));
+    }
+
+    #[test]
+    fn values_of_one_instant_are_kept() {
+        let mut t = ClassTrend::new(ClassId(1));
+        for at in 0..3 {
+            t.push(Tick(5), &ClassFold::default(), at, 0);
+        }
+        assert_eq!(t.retained.len(), 3);
     }
 }

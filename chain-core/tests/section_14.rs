@@ -229,7 +229,7 @@ fn without_a_no_progress_counter_per_search_later_searches_end_at_their_first_pa
 }
 
 #[test]
-fn warm_up_internals_do_not_come_first() {
+fn without_ranking_by_bytes_warm_up_internals_come_first() {
     let run = |rank_by_bytes| {
         let mut sim = Sim::builder(9)
             .heap(4096)
@@ -240,13 +240,60 @@ fn warm_up_internals_do_not_come_first() {
                 1.2e6,
                 64,
             )
-            .grows(SHAPES[0], Life::Leak, 8e6)
+            .grows(SHAPES[0], Life::Burst(20_000, u64::MAX), 8e6)
             .improvements(|i| i.rank_by_bytes = rank_by_bytes)
             .build();
         sim.run_until_seconds(40);
+        assert_eq!(sim.candidates(), 2);
         sim.first_candidate() == Some(sim.leaf(0))
     };
     assert!(run(true));
+    assert!(!run(false), "growth alone: what began first is ahead");
+}
+
+#[test]
+fn without_reasons_of_their_own_a_lost_candidate_reads_as_completed() {
+    let run = |distinct_reasons| {
+        let mut sim = Sim::builder(15)
+            .leak(SHAPES[14])
+            .improvements(|i| i.distinct_reasons = distinct_reasons)
+            .build();
+        sim.run_until(|s| !s.outcomes().is_empty(), 300);
+        assert!(sim.chains().is_empty());
+        sim.outcomes()
+    };
+    assert_eq!(run(true), [Outcome::Abandoned(Reason::CandidateLost)]);
+    assert_eq!(run(false), [Outcome::Completed]);
+}
+
+#[test]
+fn without_the_integral_clamp_a_walk_that_became_dear_is_not_paced_for_minutes() {
+    // A long search of cheap passes; then every heap-walk call costs 150 ms, whatever its budget.
+    let run = |integral_clamp| {
+        let mut sim = Sim::builder(16)
+            .safepoint()
+            .jdk(21)
+            .heap(65_536)
+            .fillers(8_000_000)
+            .options(|c| {
+                c.budget = Some(2_500);
+                c.framecap = Some(50_000_000);
+                c.stop_cap = Some(chain_core::Millis(60_000));
+            })
+            .grows(SHAPES[14], Life::Leak, 1e6)
+            .improvements(|i| i.integral_clamp = integral_clamp)
+            .build();
+        sim.run_until(|s| s.passes.len() >= 200, 7_200);
+        let (cheap, from) = (sim.passes.len(), sim.seconds());
+        sim.walk.costs.call_us = 150_000;
+        sim.run_until_seconds(from + 60);
+        sim.passes.len() - cheap
+    };
+    let (with, without) = (run(true), run(false));
+    assert!(
+        with * 2 < without,
+        "{with} dear passes a minute against {without}"
+    );
 }
 
 #[test]

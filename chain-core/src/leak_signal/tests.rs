@@ -305,3 +305,14 @@ fn a_count_of_old_collections_that_goes_back_still_confirms() {
     s.set_old_collections(3);
     assert!(confirmed(&s));
 }
+
+#[test]
+fn ten_values_are_enough_to_rise_and_a_class_seen_first_again_later_keeps_its_values() {
+    let mut s = signal();
+    leak(&mut s, 1..11);
+    let standing = s.standing_of(ClassId(1)).unwrap();
+    assert_eq!(
+        (standing.state, standing.values, standing.folds),
+        (CandidateState::Rising, 10, 1)
+    );
+}

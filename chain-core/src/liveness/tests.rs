@@ -184,3 +184,78 @@ fn counts_return_to_nothing() {
     assert!(t.is_empty() && t.by_class.is_empty() && t.by_epoch.is_empty());
     assert!(t.by_thread.is_empty() && t.by_thread_epoch.is_empty());
 }
+
+#[test]
+fn a_followed_class_is_told_once_with_survivors_or_with_zeros() {
+    let mut t = Tracker::new(100, 100, None);
+    t.add(sample(1, 7, 1));
+    t.add(sample(2, 8, 3));
+    t.set_epoch(Epoch(3));
+    let f = t.fold(3, &[ClassId(7), ClassId(8)]);
+    let told: Vec<_> = f.classes.iter().map(|c| (c.class.0, c.survivors)).collect();
+    assert_eq!(told, [(7, 1), (8, 0)], "age 0 has survived nothing");
+}
+
+#[test]
+fn threads_are_told_without_what_has_survived_nothing() {
+    let mut t = Tracker::new(100, 100, None);
+    let mut put = |id, thread, epoch| {
+        let mut s = sample(id, 7, epoch);
+        s.thread = ThreadId(thread);
+        t.add(s);
+    };
+    for (id, thread, epoch) in [
+        (1, 1, 1),
+        (2, 1, 2),
+        (3, 1, 5),
+        (4, 1, 5),
+        (5, 1, 6),
+        (6, 2, 5),
+        (7, 3, 1),
+    ] {
+        put(id, thread, epoch);
+    }
+    let f = at(&mut t, 5);
+    let told: Vec<_> = f.classes[0]
+        .threads
+        .iter()
+        .map(|t| (t.thread.0, t.ages, t.survivors))
+        .collect();
+    assert_eq!(told, [(1, 2, 2), (3, 1, 1)]);
+}
+
+#[test]
+fn the_table_doubles_until_its_bound() {
+    let mut t = Tracker::new(5, 30, None);
+    t.swept(&[]);
+    let mut grown = Vec::new();
+    for id in 0..31 {
+        assert!(!t.at_limit());
+        t.add(sample(id, 7, 0));
+        if grown.last() != Some(&t.capacity) {
+            grown.push(t.capacity);
+        }
+        if id == 29 {
+            break;
+        }
+    }
+    assert_eq!(grown, [5, 10, 20, 30]);
+    assert!(t.at_limit());
+}
+
+#[test]
+fn the_reservoir_keeps_the_smallest_draws_of_all_that_came() {
+    let mut t = Tracker::new(100_000, 100_000, Some(Bytes(1000)));
+    for id in 0..500 {
+        t.add(sample(id, 7, 0));
+    }
+    let mut lottery = Lottery::new(0x5eed);
+    let mut draws: Vec<(u32, u32)> = (0..500).map(|id| (lottery.draw(), id)).collect();
+    draws.sort_unstable();
+    let mut kept: Vec<u32> = t.entries.iter().map(|e| e.sample.id.0).collect();
+    let mut smallest: Vec<u32> = draws.iter().take(10).map(|d| d.1).collect();
+    kept.sort_unstable();
+    smallest.sort_unstable();
+    assert_eq!(kept, smallest);
+    assert_eq!(t.bytes, 1000);
+}

@@ -300,3 +300,38 @@ fn the_ttl_begins_once_and_at_the_start_for_the_safepoint_engine() {
     plain.absorb(Tick(700), &p, false);
     assert_eq!(plain.ttl_from, Some(Tick(300)));
 }
+
+#[test]
+fn progress_is_a_first_chain_a_durable_one_and_a_resolution() {
+    let mut s = search(&[1]);
+    let mut progress = |strength, reached| {
+        let found = vec![chain(1, strength, reached, true)];
+        s.absorb(Tick(1), &pass(found), true).progress
+    };
+    assert!(progress(Strength::Transient, 1));
+    assert!(!progress(Strength::Transient, 9));
+    assert!(progress(Strength::Durable, 1));
+    assert!(!progress(Strength::Durable, 9));
+    assert!(progress(Strength::Durable, 64));
+    assert!(!progress(Strength::Durable, 99));
+    assert_eq!(s.without_progress, 1);
+}
+
+#[test]
+fn candidates_bring_their_threads_and_known_ones_get_the_newest() {
+    let with = |class, thread| {
+        [Candidate {
+            class: ClassId(class),
+            threads: [ThreadId(thread)].into_iter().collect(),
+            ..Candidate::default()
+        }]
+        .into_iter()
+        .collect::<Selection>()
+    };
+    let mut s = Search::new(SearchId(1), Tick(0), &with(1, 5), Stall::default());
+    s.follow(&with(2, 6), |_| false);
+    s.follow(&with(1, 7), |_| false);
+    let targets = s.plan_targets();
+    let threads: Vec<u64> = targets.iter().map(|t| t.threads.as_slice()[0].0).collect();
+    assert_eq!(threads, [7, 6]);
+}
