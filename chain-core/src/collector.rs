@@ -307,4 +307,10 @@ mod tests {
         assert_eq!(s.of_sample(Epoch(400)), Epoch(105));
         assert_eq!(steady(&mut s, &[0, 1]), [105, 106], "and once more");
     }
+
+    #[test]
+    fn a_count_that_comes_back_to_where_it_was_has_not_moved() {
+        let mut s = SteadyEpochs::default();
+        assert_eq!(steady(&mut s, &[100, 3, 100, 101]), [100, 100, 100, 101]);
+    }
 }

@@ -415,4 +415,14 @@ mod tests {
         assert_eq!(floor_rises(&dips_to(1005.0)), Some(false));
         assert_eq!(floor_rises(&dips_to(1012.0)), Some(true));
     }
+
+    #[test]
+    fn the_recent_half_is_half_of_the_samples_not_five() {
+        let dips = (0..20).map(|i| match i {
+            0..10 => 10.0 * f64::from(i),
+            10..15 => 200.0 - 20.0 * f64::from(i - 10),
+            _ => 110.0 + f64::from(i),
+        });
+        assert_eq!(seconds_to(&usage(dips), Bytes::mib(500)), None);
+    }
 }

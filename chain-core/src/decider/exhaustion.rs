@@ -154,4 +154,14 @@ mod tests {
             assert_eq!(x.seconds.is_some(), projected, "{active:?} {armed}");
         }
     }
+
+    #[test]
+    fn samples_of_one_instant_are_kept_and_the_floor_is_told() {
+        let mut x = Exhaustion::default();
+        for n in 0..20 {
+            x.sample(Tick(n / 2 * 1_000), reading(100 + 5 * n));
+            assert_eq!(x.floor_rising, n >= 9, "{n}");
+        }
+        assert_eq!(x.usage.len(), 20);
+    }
 }

@@ -146,4 +146,18 @@ mod tests {
         s.pushed(Tick(3_000), Epoch(3));
         assert!((s.gap_ms.unwrap() - 1_200.0).abs() < 1e-9);
     }
+
+    #[test]
+    fn a_clock_that_goes_back_delays_no_sweep_and_no_value() {
+        let mut s = Sweeping::default();
+        s.swept(Tick(9_000_000), Epoch(11));
+        s.pushed(Tick(9_000_000), Epoch(11));
+        s.rebase(Tick(50_000));
+        assert_eq!(
+            s.due(Epoch(12), Some(ARMED), Improvements::default()),
+            Some(Tick(51_000))
+        );
+        s.pushed(Tick(51_000), Epoch(12));
+        assert!((s.gap_ms.unwrap() - 1_000.0).abs() < 1e-9);
+    }
 }

@@ -179,6 +179,7 @@ fn counts_return_to_nothing() {
     for id in 0..300 {
         t.add(sample(id, id % 7, u64::from(id % 5)));
     }
+    assert!(!t.is_empty());
     let all: Vec<SampleId> = (0..300).map(SampleId).collect();
     t.swept(&all);
     assert!(t.is_empty() && t.by_class.is_empty() && t.by_epoch.is_empty());
