@@ -14,6 +14,7 @@ pub mod paths;
 pub mod rng;
 pub mod shapes;
 pub mod tally;
+pub mod trace;
 pub mod visited;
 pub mod walk;
 mod world;
