@@ -130,7 +130,7 @@ impl Cell {
         // A collection every second or two, as a busy service has: the signal is counted in collections.
         java = match self.collector {
             Collector::Z if self.jdk.release() >= 23 => {
-                java.args(["-XX:ZCollectionIntervalMinor=1.5"])
+                java.args(["-XX:ZCollectionIntervalMajor=1.5"])
             }
             Collector::Z => java.arg("-XX:ZCollectionInterval=1.5"),
             _ => java.arg("-Xmn48m"),
