@@ -35,6 +35,12 @@ pub struct Options {
     /// concurrent, safepoint, jdk (the JDK's leak profiler, then a heap dump).
     #[arg(long, value_delimiter = ',', default_values_t = ["concurrent".to_owned(), "safepoint".to_owned(), "jdk".to_owned()])]
     way: Vec<String>,
+    /// One object among all holds the leak, not a static field of its own: the walk has to get there.
+    #[arg(long)]
+    deep: bool,
+    /// Further options of the agent, `memcap=200m` for one.
+    #[arg(long, default_value = "")]
+    options: String,
     /// Longest life of a program after its heap stands.
     #[arg(long, default_value_t = 120)]
     seconds: u32,
@@ -99,6 +105,8 @@ fn cells(options: &Options) -> anyhow::Result<Vec<Cell>> {
                             threads,
                             way: Way::from_name(way).with_context(|| format!("no way {way}"))?,
                             seconds: options.seconds,
+                            deep: options.deep,
+                            options: options.options.clone(),
                             agent: built.agent.clone(),
                             command: built.command.clone(),
                         });

@@ -22,8 +22,13 @@ const LOOK: Duration = Duration::from_secs(3);
 const SETTLE: Duration = Duration::from_secs(12);
 /// Faster to its signal than the default; the search's own options are the defaults.
 const OPTIONS: &str = "interval=32k,live-ratio=1";
-/// The leak's holder.
-const HOLDER: &str = "bench.LiveHeap$Leak";
+/// The leak's holder: a static field of its own, or that of the whole live heap.
+const HOLDERS: [(&str, &str); 2] = [
+    ("bench.LiveHeap$Leak", "BY_DAY"),
+    ("bench.LiveHeap$Live", "CUSTOMERS"),
+];
+/// What leaks.
+const LEAKED: &str = "bench.LiveHeap$Leaked";
 
 /// How the holder is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +73,10 @@ pub struct Cell {
     pub threads: u32,
     /// The way.
     pub way: Way,
+    /// Whether one object among all holds the leak.
+    pub deep: bool,
+    /// Further options of the agent.
+    pub options: String,
     /// Life of the program after its heap stands, at most.
     pub seconds: u32,
     /// The agent library.
@@ -141,9 +150,11 @@ impl Cell {
             java.arg(agent_argument_of(
                 &self.agent,
                 &format!(
-                    "file={},walk={},{OPTIONS}",
+                    "file={},walk={},{OPTIONS}{}{}",
                     self.recording(dir).display(),
-                    self.way.name()
+                    self.way.name(),
+                    if self.options.is_empty() { "" } else { "," },
+                    self.options
                 ),
             ))
         };
@@ -156,6 +167,7 @@ impl Cell {
                 format!("threads={}", self.threads),
                 format!("seconds={}", self.seconds + 600),
                 "leak=2000".to_owned(),
+                format!("deep={}", u8::from(self.deep)),
             ]))
     }
 
@@ -306,7 +318,12 @@ fn holder(report: &Value) -> Option<&Value> {
                 .pointer(&format!("/root/{key}"))
                 .and_then(Value::as_str)
         };
-        root("class") == Some(HOLDER) && root("field") == Some("BY_DAY")
+        let held = HOLDERS
+            .iter()
+            .any(|(class, field)| root("class") == Some(class) && root("field") == Some(field));
+        let hops = chain.get("hops").and_then(Value::as_array);
+        let leaked = |hop: &Value| hop.get("class").and_then(Value::as_str) == Some(LEAKED);
+        held && hops.is_some_and(|hops| hops.iter().any(leaked))
     };
     report.get("chains")?.as_array()?.iter().find(is_it)
 }

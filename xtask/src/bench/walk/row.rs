@@ -66,7 +66,9 @@ impl Row {
             "collector": cell.collector.name(),
             "objects": cell.objects,
             "threads": cell.threads,
+            "holder": if cell.deep { "one object among all" } else { "static field" },
             "way": self.way,
+            "options": cell.options,
             "found": self.found,
             "signal_to_chain_s": self.seconds.map(round),
             "search_s": self.window.map(|window| round((window.to - window.from) / 1_000.0)),
@@ -110,6 +112,7 @@ pub fn table(rows: &[Value]) -> Table {
     table.set_header([
         "JDK",
         "objects, threads",
+        "holder",
         "way",
         "chain",
         "signal to chain, s",
@@ -120,7 +123,7 @@ pub fn table(rows: &[Value]) -> Table {
         "full pause, ms (before)",
         "native MiB",
     ]);
-    for column in table.column_iter_mut().skip(4) {
+    for column in table.column_iter_mut().skip(5) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for row in rows {
@@ -141,7 +144,10 @@ pub fn table(rows: &[Value]) -> Table {
                 number("/objects").unwrap_or_default() / 1e6,
                 shown("/threads", 0)
             ),
-            text("/way").to_owned(),
+            text("/holder").to_owned(),
+            format!("{} {}", text("/way"), text("/options"))
+                .trim_end()
+                .to_owned(),
             match row.pointer("/found").and_then(Value::as_bool) {
                 Some(true) => "right",
                 Some(false) => "none",
