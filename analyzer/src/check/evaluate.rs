@@ -142,14 +142,27 @@ fn growing(report: &Report, candidate: &Candidate, policy: &Policy) -> Option<Fi
     if !candidate.qualifying || !candidate.chains.is_empty() || candidate.noise.is_some() {
         return None;
     }
+    // The run ended before its search: what is made beside the objects of a chain belongs to them.
+    let beside = report.chains.iter().find(|chain| {
+        let method = |stack| advice::adding_frame(stack).map(|f| (&f.class, &f.method));
+        method(&chain.stack).is_some() && method(&chain.stack) == method(&candidate.stack)
+    });
     let ignored = policy.growing_classes == FailByDefault::Note
         || policy.ignores_class(&candidate.class)
-        || report.verdict != Verdict::Leak;
+        || report.verdict != Verdict::Leak
+        || beside.is_some();
+    let beside = beside.map_or_else(String::new, |chain| {
+        format!("; made beside what {} holds", chain.holder())
+    });
     Some(Finding {
         rule: Rule::GrowingClass,
         level: if ignored { Level::Note } else { Level::Error },
         subject: candidate.class.clone(),
-        message: format!("{}: {}", candidate.class, words::candidate(candidate)),
+        message: format!(
+            "{}: {}{beside}",
+            candidate.class,
+            words::candidate(candidate)
+        ),
         chain: None,
         path: String::new(),
         place: advice::adding_frame(&candidate.stack).cloned(),

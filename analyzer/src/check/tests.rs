@@ -51,6 +51,54 @@ fn an_accepted_chain_passes_until_its_last_day() {
 }
 
 #[test]
+fn a_growing_class_without_a_chain_fails_unless_it_is_made_beside_what_a_chain_holds() {
+    let mut report = sample::leak();
+    let baseline = accepting(&report, None);
+    let stack = report.chains[0].stack.clone();
+    let candidate = report
+        .candidates
+        .iter_mut()
+        .find(|c| c.chains.is_empty())
+        .unwrap();
+    candidate.qualifying = true;
+    let outcome = check(&report, &baseline, &Policy::default());
+    assert_eq!(rules(&outcome, Level::Error), [Rule::GrowingClass]);
+    // The run ended before the search for it, and its objects are made with the known leak's.
+    let candidate = report
+        .candidates
+        .iter_mut()
+        .find(|c| c.chains.is_empty())
+        .unwrap();
+    candidate.stack = stack;
+    let outcome = check(&report, &baseline, &Policy::default());
+    assert_eq!(rules(&outcome, Level::Error), []);
+    let note = outcome
+        .findings
+        .iter()
+        .find(|f| f.rule == Rule::GrowingClass);
+    assert!(note.unwrap().message.contains("made beside"), "{note:?}");
+}
+
+#[test]
+fn an_entry_accepts_the_leak_whichever_of_its_classes_comes_first() {
+    let mut report = sample::leak();
+    let chain = &mut report.chains[0];
+    chain.signature = crate::model::identity::signature_of(&chain.root, &chain.hops).text;
+    let baseline = accepting(&report, None);
+    let mut other = sample::leak();
+    other.chains[0].id = "ffffffff".to_owned();
+    other.chains[0].aliases = vec![report.chains[0].id.clone()];
+    assert!(!check(&other, &baseline, &Policy::default()).is_failed());
+    // Neither id is known, but the accepted path leads through the chain's growing container.
+    other.chains[0].aliases.clear();
+    let at = other.chains[0].container_hop.unwrap();
+    other.chains[0].hops.truncate(at + 1);
+    assert!(!check(&other, &baseline, &Policy::default()).is_failed());
+    other.chains[0].root.field = Some("BY_DATE".to_owned());
+    assert!(check(&other, &baseline, &Policy::default()).is_failed());
+}
+
+#[test]
 fn limits_bind_accepted_chains_too() {
     let report = sample::leak();
     let baseline = accepting(&report, None);

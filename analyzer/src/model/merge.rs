@@ -126,9 +126,12 @@ impl Merged {
         };
         let found = self.jvms.iter().enumerate().position(same);
         let at = found.unwrap_or_else(|| {
-            self.jvms.push(jvm);
+            self.jvms.push(Jvm::default());
             self.jvms.len() - 1
         });
+        if let Some(known) = self.jvms.get_mut(at) {
+            known.learn(jvm);
+        }
         if let Some(start) = agent_start {
             self.agent_starts.entry(at).or_insert(start);
         }
@@ -211,6 +214,19 @@ impl Merged {
             hints,
             gc: None,
         }
+    }
+}
+
+impl Jvm {
+    /// Takes what another recording of the same JVM knows beyond this.
+    fn learn(&mut self, other: Self) {
+        self.name = self.name.take().or(other.name);
+        self.version = self.version.take().or(other.version);
+        self.pid = self.pid.or(other.pid);
+        self.started = self.started.or(other.started);
+        self.java_arguments = self.java_arguments.take().or(other.java_arguments);
+        self.collector = self.collector.take().or(other.collector);
+        self.max_heap_bytes = self.max_heap_bytes.or(other.max_heap_bytes);
     }
 }
 
