@@ -11,6 +11,9 @@ use crate::report::safe::terminal;
 use crate::report::units::counted;
 use crate::report::words::held_by;
 
+/// Columns of the second line. It ends before the edge, so that an echoed `^C` does not begin a new line.
+const COLUMNS: usize = 72;
+
 /// Between two turns of the spinner.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -30,12 +33,8 @@ impl Progress {
         } else {
             ProgressDrawTarget::hidden()
         });
-        bar.set_style(ProgressStyle::with_template(
-            "{spinner} {prefix}\n  {wide_msg}",
-        )?);
-        bar.set_message(
-            "the first class is followed once collections have seen its objects survive",
-        );
+        bar.set_style(ProgressStyle::with_template("{spinner} {prefix}\n  {msg}")?);
+        bar.set_message("a class is followed once its objects survive a collection");
         bar.enable_steady_tick(TICK);
         let told = BTreeSet::new();
         let progress = Self { bar, total, told };
@@ -55,7 +54,7 @@ impl Progress {
     /// A look at the recording.
     pub fn seen(&mut self, report: &Report) {
         if let Some(detail) = nearest(report) {
-            self.bar.set_message(terminal(&detail).into_owned());
+            self.bar.set_message(fitting(&terminal(&detail)));
         }
         for chain in &report.chains {
             if self.told.insert(chain.id.clone()) {
@@ -69,6 +68,17 @@ impl Progress {
     pub fn end(self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// The beginning of a text that fits; names come from the program and can be of any length.
+fn fitting(text: &str) -> String {
+    if text.chars().count() <= COLUMNS {
+        return text.to_owned();
+    }
+    text.chars()
+        .take(COLUMNS - 3)
+        .chain("...".chars())
+        .collect()
 }
 
 /// `2:05`, `1:00:00`.
@@ -115,7 +125,7 @@ fn nearest(report: &Report) -> Option<String> {
 
 /// One chain, in a line.
 fn found(chain: &Chain) -> String {
-    format!("chain found: {} is held by {}", chain.leaf, held_by(chain))
+    format!("chain found: {}", held_by(chain))
 }
 
 #[cfg(test)]
@@ -146,6 +156,13 @@ mod tests {
     }
 
     #[test]
+    fn a_long_name_is_cut() {
+        assert_eq!(fitting("short"), "short");
+        let cut = fitting(&"é".repeat(100));
+        assert!(cut.ends_with("é...") && cut.chars().count() == COLUMNS);
+    }
+
+    #[test]
     fn a_chain_is_told_once() {
         let report = sample::leak();
         let mut progress = Progress::begin(Duration::from_secs(1), false).unwrap();
@@ -153,7 +170,7 @@ mod tests {
         let told = progress.told.len();
         progress.seen(&report);
         assert!(told > 0 && progress.told.len() == told);
-        assert!(found(&report.chains[0]).contains(" is held by "));
+        assert!(found(&report.chains[0]).contains(" held by "));
         progress.end();
     }
 }

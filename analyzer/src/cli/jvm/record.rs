@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let main = session.jvm.main_class().unwrap_or("no main class");
     let pid = session.jvm.pid();
     say(&format!(
-        "recording process {pid} ({main}); Ctrl-C ends it and keeps what there is"
+        "recording process {pid} ({main}); Ctrl-C keeps what there is"
     ));
     let here = session.jvm.inside(&file);
     let watched = watch(args, pid, &here, &stop);
