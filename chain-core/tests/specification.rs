@@ -53,3 +53,19 @@ fn every_section_has_rows() {
     let sections: BTreeSet<u32> = rows().iter().map(|r| r[0].parse().unwrap()).collect();
     assert_eq!(sections, (1..=15).collect());
 }
+
+#[test]
+fn every_improvement_has_its_demonstration() {
+    let tests = include_str!("section_14.rs");
+    let named = |line: &'static str| line.strip_prefix("- section ")?.split('`').nth(1);
+    let names: Vec<&str> = TABLE.lines().filter_map(named).collect();
+    let switches = include_str!("../src/config.rs");
+    let improvements = switches
+        .split_once("pub struct Improvements {")
+        .and_then(|(_, rest)| rest.split_once("\n}"))
+        .map_or(0, |(fields, _)| fields.matches(": bool,").count());
+    assert_eq!(names.len(), improvements, "one for each switch: {names:?}");
+    for name in names {
+        assert!(tests.contains(&format!("fn {name}()")), "no test {name}");
+    }
+}

@@ -260,3 +260,22 @@ fn the_reservoir_keeps_the_smallest_draws_of_all_that_came() {
     assert_eq!(kept, smallest);
     assert_eq!(t.bytes, 1000);
 }
+
+#[test]
+fn a_threads_age_goes_with_its_last_sample_of_an_epoch() {
+    let mut t = Tracker::new(100, 100, None);
+    for (id, epoch) in [(1, 1), (2, 1), (3, 2)] {
+        let mut s = sample(id, 7, epoch);
+        s.thread = ThreadId(1);
+        t.add(s);
+    }
+    let told = |t: &mut Tracker| {
+        let thread = at(t, 5).classes[0].threads[0];
+        (thread.ages, thread.survivors)
+    };
+    assert_eq!(told(&mut t), (2, 3));
+    t.swept(&[SampleId(1)]);
+    assert_eq!(told(&mut t), (2, 2));
+    t.swept(&[SampleId(2)]);
+    assert_eq!(told(&mut t), (1, 1));
+}

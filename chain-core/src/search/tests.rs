@@ -335,3 +335,13 @@ fn candidates_bring_their_threads_and_known_ones_get_the_newest() {
     let threads: Vec<u64> = targets.iter().map(|t| t.threads.as_slice()[0].0).collect();
     assert_eq!(threads, [7, 6]);
 }
+
+#[test]
+fn a_chain_that_is_resolved_by_the_pass_that_finds_it_is_progress() {
+    let mut s = search(&[1]);
+    let mut p = pass(vec![chain(1, Strength::Transient, 3, true)]);
+    (p.drained, p.statics_complete, p.threads_complete) = (true, true, true);
+    p.roots = RootOutcome::CompleteAtEnd;
+    let absorbed = s.absorb(Tick(1), &p, true);
+    assert!(absorbed.progress && absorbed.resolved.len() == 1);
+}
