@@ -95,11 +95,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         return ended.and_then(|()| bail!("no mutant was tried"));
     }
     for mutant in &missed {
-        println!("survived: {mutant}");
+        eprintln!("survived: {mutant}");
     }
     #[allow(clippy::cast_precision_loss, reason = "a thousand mutants")]
     let share = (caught.len() + timeout.len()) as f64 / tried as f64;
-    println!(
+    eprintln!(
         "{} of {tried} mutants caught, {} of them by a timeout: {:.1} %",
         caught.len() + timeout.len(),
         timeout.len(),
