@@ -281,6 +281,7 @@ impl Walk {
                 aborted.add(&self.cut(walk.walk(), after));
             }
         }
+        let grown = resident().saturating_sub(aborted.resident);
         let mut search = 1_000_000;
         loop {
             search += 1;
@@ -299,7 +300,6 @@ impl Walk {
                     .collect();
                 out.cost["searches"] = json!(search - 1_000_000);
                 walk.shut_down();
-                let grown = resident().saturating_sub(aborted.resident);
                 if self.dumps {
                     dump();
                 }
