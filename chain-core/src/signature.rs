@@ -20,6 +20,11 @@ const SAME_CLASS: &[(&str, &str)] = &[
     ),
 ];
 
+/// What a thread keeps in an object of its own since JDK 19: the same leak has one hop more there.
+const THREAD_FIELDS: &str = "java.lang.Thread$FieldHolder";
+/// Names that those fields had in the thread itself before.
+const THREAD_FIELD_NAMES: &[(&str, &str)] = &[("task", "target")];
+
 /// Fields that reach what another field reaches in fewer hops; a walk skips them.
 const NOISE_FIELDS: &[(&str, &str)] = &[
     ("java.util.LinkedHashMap", "head"),
@@ -118,17 +123,32 @@ fn strip_generated_counter(name: &str) -> &str {
 fn tokens(chain: &Chain) -> Vec<String> {
     let mut out = vec![root_token(chain)];
     let mut previous: Option<String> = None;
+    let mut in_holder = false;
     for hop in &chain.hops {
         let class = normal_class(&hop.class);
-        if previous.as_deref() == Some(class.as_str()) {
-            // Part of a run: it makes no token. An empty one keeps tokens and hops parallel.
+        let from_holder = std::mem::replace(&mut in_holder, class == THREAD_FIELDS);
+        if in_holder || previous.as_deref() == Some(class.as_str()) {
+            // Part of a run, or a hop that only some JDKs have: it makes no token. An empty one keeps tokens
+            // and hops parallel.
             out.push(String::new());
+        } else if from_holder {
+            out.push(format!("{} {class}", thread_field(&edge_token(hop))));
         } else {
             out.push(format!("{} {class}", edge_token(hop)));
         }
-        previous = Some(class);
+        if !in_holder {
+            previous = Some(class);
+        }
     }
     out
+}
+
+/// The edge that a field of the thread's holder was before there was one.
+fn thread_field(edge: &str) -> String {
+    let old = THREAD_FIELD_NAMES
+        .iter()
+        .find(|(new, _)| edge.strip_prefix('.') == Some(new));
+    old.map_or_else(|| edge.to_owned(), |(_, old)| format!(".{old}"))
 }
 
 fn root_token(chain: &Chain) -> String {
@@ -308,6 +328,37 @@ mod tests {
             ),
         );
         assert_eq!(signature(&order_cache(1)), signature(&long));
+    }
+
+    #[test]
+    fn a_threads_task_is_one_path_on_every_jdk() {
+        let started = |fields: &[(&str, &str)]| {
+            let mut chain = order_cache(1);
+            chain.root.kind = RootKind::Thread;
+            chain.hops = vec![hop("java.lang.Thread", EdgeKind::Root, None, None)];
+            for (field, class) in fields {
+                chain
+                    .hops
+                    .push(hop(class, EdgeKind::Field, Some(field), None));
+            }
+            chain
+        };
+        let to_17 = started(&[("target", "com.acme.Job"), ("seen", "java.util.ArrayList")]);
+        let from_19 = started(&[
+            ("holder", THREAD_FIELDS),
+            ("task", "com.acme.Job"),
+            ("seen", "java.util.ArrayList"),
+        ]);
+        assert_eq!(signature(&to_17), signature(&from_19));
+        assert_eq!(identity(&to_17), identity(&from_19));
+        let group = started(&[
+            ("holder", THREAD_FIELDS),
+            ("group", "java.lang.ThreadGroup"),
+        ]);
+        assert_eq!(
+            signature_text(&group, usize::MAX),
+            "thread ->  java.lang.Thread -> .group java.lang.ThreadGroup"
+        );
     }
 
     #[test]
