@@ -93,7 +93,7 @@ fn collector_runs(collector: Collector) {
             status.contains("code = \"started\"") && status.contains("code = \"stopped\""),
             "{status}"
         );
-        assert!(last_number(&status, "samples") > 100, "{status}");
+        assert!(last_number(&status, "samples") > 0, "{status}");
         assert!(last_number(&status, "epoch") > 0, "{status}");
         assert!(last_number(&status, "gcCallbacks") > 0, "{status}");
         assert_eq!(last_number(&status, "queueDropped"), 0, "{status}");
