@@ -243,8 +243,12 @@ tuning! {
     CPU_CAP: f64 = 0.5, "share", "13", "specified";
     /// Least memcap.
     MEMCAP_MIN: u64 = 64 * 1024 * 1024, "bytes", "13", "specified";
-    /// memcap as a share of the max heap.
+    /// memcap as a share of the max heap: what it is at least in a heap of many gigabytes.
     MEMCAP_SHARE: f64 = 0.02, "share", "13", "specified";
+    /// memcap as a share of the max heap up to [`MEMCAP_OBJECTS_MAX`]: a heap of 3 GiB holds 10 million objects.
+    MEMCAP_OBJECTS_SHARE: f64 = 0.0625, "share", "13", "provisional";
+    /// Most memcap by that share: the goal at 10 million objects.
+    MEMCAP_OBJECTS_MAX: u64 = 200 * 1024 * 1024, "bytes", "13", "specified";
     /// TTL is at least this many estimated walk times.
     TTL_WALKS: u64 = 4, "times", "13", "specified";
     /// Heap bytes an edge stands for in the estimate of a walk (100 bytes an object, 2.4 edges each).
@@ -287,6 +291,18 @@ pub struct Tuned {
     pub chains: bool,
     /// Section 13's rules apply.
     pub concurrent: bool,
+}
+
+/// Bytes for a search's visited set and frontier when none is set.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float casts saturate; a heap is far below 2^53 bytes"
+)]
+fn memcap(max_heap: Bytes) -> Bytes {
+    let share = |of: f64| (max_heap.as_f64() * of) as u64;
+    let objects = share(MEMCAP_OBJECTS_SHARE).clamp(MEMCAP_MIN, MEMCAP_OBJECTS_MAX);
+    Bytes(objects.max(share(MEMCAP_SHARE)))
 }
 
 impl Tuned {
@@ -339,9 +355,7 @@ impl Tuned {
                 .cpu_cap
                 .map_or(CPU_CAP, |p| p / 100.0)
                 .clamp(0.01, 1.0),
-            memcap: config.memcap.unwrap_or(Bytes(
-                MEMCAP_MIN.max((max_heap.as_f64() * MEMCAP_SHARE) as u64),
-            )),
+            memcap: config.memcap.unwrap_or_else(|| memcap(max_heap)),
             framecap: config.framecap.unwrap_or(framecap.min(FRAMECAP_MAX)),
             hops: config.hops.unwrap_or(HOPS),
             chains: config.chains.unwrap_or(true),
@@ -406,8 +420,8 @@ mod tests {
         let t = tuned(512, 1, WalkEngine::Concurrent);
         assert_eq!((t.budget, t.memcap), (100_000, Bytes::mib(64)));
         assert_eq!(
-            tuned(10_240, 1, WalkEngine::Concurrent).memcap,
-            Bytes(214_748_364)
+            tuned(20_480, 1, WalkEngine::Concurrent).memcap,
+            Bytes(429_496_729)
         );
         let plain = Tuned::of(&Config {
             improvements: Improvements {
@@ -417,6 +431,16 @@ mod tests {
             ..Config::default()
         });
         assert_eq!(plain.budget, 1_000);
+    }
+
+    #[test]
+    fn memcap_follows_the_heap_between_the_goals_for_1_and_10_million_objects() {
+        let of = |mib| tuned(mib, 1, WalkEngine::Concurrent).memcap;
+        assert_eq!(of(256), Bytes::mib(64));
+        assert_eq!(of(1_024), Bytes::mib(64));
+        assert_eq!(of(3_072), Bytes::mib(192));
+        assert_eq!(of(4_096), Bytes::mib(200));
+        assert_eq!(of(10_240), Bytes(214_748_364), "2 %");
     }
 
     #[test]
