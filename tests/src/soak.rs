@@ -78,6 +78,8 @@ struct Bath {
     command: PathBuf,
     seen: BTreeSet<String>,
     read: usize,
+    /// Event classes of the agent after the first round.
+    event_classes: Option<usize>,
     report: SoakReport,
 }
 
@@ -109,6 +111,7 @@ impl Soak {
             command: cli_binary()?,
             seen: BTreeSet::new(),
             read: 0,
+            event_classes: None,
             report: SoakReport::default(),
         };
         let up = bath
@@ -155,8 +158,27 @@ impl Bath {
         }
         self.report.rounds += 1;
         self.read_recordings()?;
+        self.same_event_classes()?;
         let native = self.native_kb()?;
         self.report.native_kb.push(native);
+        Ok(())
+    }
+
+    /// The JVM never unloads an event class: a start must not bring others than the one before it.
+    fn same_event_classes(&mut self) -> anyhow::Result<()> {
+        let jvm = attach::Jvm::find(self.java.pid())?;
+        let classes = attach::connect(&jvm, LIMIT)?.jcmd("VM.class_hierarchy")?;
+        let count = classes.matches("jdk.jfr.DynamicEvent").count();
+        let first = *self.event_classes.get_or_insert(count);
+        ensure!(
+            count > 0,
+            "the agent's event classes are not among those of the JVM"
+        );
+        ensure!(
+            count == first,
+            "{count} event classes after {} rounds, {first} after the first",
+            self.report.rounds
+        );
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Our event types in `jdk.jfr`, made by EventFactory from the declared schemas.
 
 use std::ffi::{CStr, CString};
+use std::sync::{Mutex, PoisonError};
 
 use jfr_format::schema::{
     self, AnyEvent, EventSchema, FieldSink, FieldSpec, Kind, Value as FieldValue,
@@ -10,6 +11,11 @@ use super::Live;
 use super::boxes::Boxes;
 use crate::jvm::env::raw_jni::jvalue;
 use crate::jvm::env::{Global, Jni, JvmError, MethodId, Obj};
+
+/// Types that an earlier start has made and taken back. The JVM never unloads an event class: types made anew by each
+/// start would stay for ever, and so a restart registers these again. Their references are the only ones that outlive
+/// a stop.
+static MADE: Mutex<Vec<EventType>> = Mutex::new(Vec::new());
 
 /// Every event type of ours, registered while this value lives.
 #[derive(Debug)]
@@ -32,6 +38,7 @@ struct Methods {
     new_event: MethodId,
     set: MethodId,
     commit: MethodId,
+    register: MethodId,
     unregister: MethodId,
 }
 
@@ -47,6 +54,7 @@ impl EventTypes {
                 new_event: jni.method(&factory, c"newEvent", c"()Ljdk/jfr/Event;")?,
                 set: jni.method(&event, c"set", c"(ILjava/lang/Object;)V")?,
                 commit: jni.method(&event, c"commit", c"()V")?,
+                register: jni.method(&factory, c"register", c"()V")?,
                 unregister: jni.method(&factory, c"unregister", c"()V")?,
             };
             let boxes = Boxes::find(jni)?;
@@ -57,7 +65,11 @@ impl EventTypes {
                 methods,
             };
             for schema in schema::all() {
-                match jni.frame(256, |jni| maker.event_type(jni, schema, &this.boxes)) {
+                let made = jni.frame(256, |jni| match made_before(schema) {
+                    Some(one) => this.register(jni, one),
+                    None => maker.event_type(jni, schema, &this.boxes),
+                });
+                match made {
                     Ok(Ok(made)) => this.types.push(made),
                     Ok(Err(error)) | Err(error) => {
                         this.close(jni, true);
@@ -67,6 +79,20 @@ impl EventTypes {
             }
             Ok(this)
         })?
+    }
+
+    /// Registers a type that was taken back; one that cannot be is kept all the same.
+    fn register(&self, jni: &Jni<'_>, one: EventType) -> Result<EventType, JvmError> {
+        // SAFETY: EventFactory.register takes nothing.
+        let registered =
+            unsafe { jni.call_void(&one.factory.as_obj(), self.methods.register, &[]) };
+        match registered {
+            Ok(()) => Ok(one),
+            Err(error) => {
+                keep(one);
+                Err(error)
+            }
+        }
     }
 
     /// Whether some recording has one of them enabled.
@@ -114,22 +140,38 @@ impl EventTypes {
         })?
     }
 
-    /// Frees every reference and, in a JVM that lives on, takes the types back.
+    /// In a JVM that lives on, takes the types back and keeps them for the next start; else frees their references.
     pub(super) fn close(self, jni: &Jni<'_>, unregister: bool) {
         for one in self.types {
-            if unregister {
-                // SAFETY: EventFactory.unregister takes nothing.
-                let gone =
-                    unsafe { jni.call_void(&one.factory.as_obj(), self.methods.unregister, &[]) };
-                if let Err(error) = gone {
-                    crate::debug!("unregister: {error}");
-                }
+            if !unregister {
+                jni.delete_global(one.factory);
+                jni.delete_global(one.event_type);
+                continue;
             }
-            jni.delete_global(one.factory);
-            jni.delete_global(one.event_type);
+            // SAFETY: EventFactory.unregister takes nothing.
+            let gone =
+                unsafe { jni.call_void(&one.factory.as_obj(), self.methods.unregister, &[]) };
+            if let Err(error) = gone {
+                crate::debug!("unregister: {error}");
+            }
+            keep(one);
         }
         self.boxes.close(jni);
     }
+}
+
+/// Takes the type of this schema that an earlier start has made.
+fn made_before(schema: &'static EventSchema) -> Option<EventType> {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = made.iter().position(|one| one.schema == schema)?;
+    Some(made.swap_remove(at))
+}
+
+/// Keeps a type for the next start.
+fn keep(one: EventType) {
+    MADE.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(one);
 }
 
 /// Sets an event's fields one by one; the first failure stands.
