@@ -171,11 +171,13 @@ impl Strength {
         match self {
             Self::Durable | Self::Unknown => None,
             Self::Transient => Some("held by a running method only: gone when it returns"),
-            Self::Housekeeping => {
-                Some("the JVM's own upkeep (finalizer, cleaner, context class loader)")
+            Self::Housekeeping => Some(
+                "no strong path but the JVM's own upkeep (finalizer, cleaner, context class loader)",
+            ),
+            Self::Soft => {
+                Some("no strong path, softly held: the JVM frees it before an OutOfMemoryError")
             }
-            Self::Soft => Some("softly held: the JVM frees it before an OutOfMemoryError"),
-            Self::Weak => Some("weakly held: the next collection frees it"),
+            Self::Weak => Some("no strong path, weakly held: the next collection frees it"),
         }
     }
 
