@@ -85,6 +85,13 @@ pub fn write_text(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
         units::counted(replay.decisions as u64, "decision", "decisions"),
         units::count(different)
     )?;
+    if replay.early > 0 {
+        writeln!(
+            out,
+            "{} of before the first recorded state left out",
+            units::counted(replay.early as u64, "line", "lines")
+        )?;
+    }
     if outcome.missing > 0 {
         writeln!(
             out,
@@ -132,6 +139,7 @@ pub fn write_json(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     let document = serde_json::json!({
         "schema": "jfr-chains/replay/1",
         "lines": outcome.replay.lines,
+        "early_lines": outcome.replay.early,
         "missing_events": outcome.missing,
         "decisions": outcome.replay.decisions,
         "differences": outcome.replay.differences,

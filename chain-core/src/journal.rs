@@ -89,7 +89,7 @@ pub enum JournalError {
         /// What the parser says.
         cause: serde_json::Error,
     },
-    /// Neither options nor a state come before the first fact.
+    /// There are neither options nor a state to start from.
     NoStart,
     /// An option that `--set` names does not exist or has no such value.
     Option(String),
@@ -102,7 +102,7 @@ impl std::fmt::Display for JournalError {
             JournalError::NoStart => {
                 write!(
                     f,
-                    "the journal has neither options nor a state before its first fact"
+                    "the journal has neither options nor a state to start from"
                 )
             }
             JournalError::Option(what) => write!(f, "{what}"),
@@ -207,6 +207,9 @@ pub struct Difference {
 pub struct Replay {
     /// Lines read.
     pub lines: usize,
+    /// Lines before the first options or state, left out: a recording that starts beside another one gets
+    /// what was queued for both before it gets its state.
+    pub early: usize,
     /// Decisions compared.
     pub decisions: usize,
     /// Those that differ, oldest first.
@@ -219,7 +222,7 @@ pub struct Replay {
 /// differences show what would have changed as far as the recorded world answers.
 ///
 /// # Errors
-/// A line that is not of the format, facts before options or state, an unknown option.
+/// A line that is not of the format, no options or state at all, an unknown option.
 pub fn replay<'a>(
     lines: impl Iterator<Item = &'a str>,
     set: &[(String, String)],
@@ -248,12 +251,18 @@ pub fn replay<'a>(
                 }
             }
             Entry::Fact(fact) => {
-                let d = decider.as_mut().ok_or(JournalError::NoStart)?;
+                let Some(d) = decider.as_mut() else {
+                    out.early += 1;
+                    continue;
+                };
                 d.fact(line.t, &fact);
                 d.take_commits();
             }
             Entry::Poll(recorded) => {
-                let d = decider.as_mut().ok_or(JournalError::NoStart)?;
+                let Some(d) = decider.as_mut() else {
+                    out.early += 1;
+                    continue;
+                };
                 let (action, _) = d.poll(line.t);
                 let replayed = Polled::of(d, action);
                 out.decisions += 1;

@@ -251,6 +251,14 @@ fn a_day_of_decisions_replays_without_a_difference() {
     let replay = chain_core::journal::replay(late, &[]).unwrap();
     assert!(replay.decisions > 100);
     assert_eq!(replay.differences, []);
+    // A recording that starts beside another one has lines of before its state.
+    let early = sim.journal()[from - 5..].iter().map(String::as_str);
+    let replay = chain_core::journal::replay(early, &[]).unwrap();
+    assert_eq!(replay.early, 5);
+    assert_eq!(replay.differences, []);
+    // Without any state there is nothing to start from.
+    let none = sim.journal()[from - 5..from].iter().map(String::as_str);
+    assert!(chain_core::journal::replay(none, &[]).is_err());
 }
 
 #[test]
