@@ -185,6 +185,10 @@ impl Build<'_> {
     /// Builds the command with these agents inside; where cargo has put it.
     fn command(&self, agents: &[(Platform, PathBuf)]) -> anyhow::Result<PathBuf> {
         let mut cargo = self.cargo("jfr-chains-analyzer");
+        if self.platform.libc == Libc::Musl && *self.toolchain != Toolchain::Installed {
+            // A standard library made from source brings no start files along: the linker has them.
+            cargo.env(self.flags_variable(), "-C link-self-contained=no");
+        }
         for (platform, agent) in agents {
             let variable = match platform.libc {
                 Libc::Glibc => "JFR_CHAINS_AGENT_SO",
