@@ -278,7 +278,14 @@ impl Walk {
         let mut aborted = Aborted::default();
         if let Some(after) = self.abort {
             while started.elapsed() < self.limit {
-                aborted.add(&self.cut(walk.walk(), after));
+                let late = self.cut(walk.walk(), after);
+                aborted.add(late);
+                if aborted.searches % EACH == 0 {
+                    collect(jni);
+                }
+                if aborted.searches == EACH {
+                    aborted.resident = resident();
+                }
             }
         }
         let grown = resident().saturating_sub(aborted.resident);
@@ -445,6 +452,26 @@ struct Aborted {
     resident: u64,
 }
 
+/// Searches between two collections; the first ones may grow what the walk and the allocator keep.
+const EACH: u32 = 10;
+
+/// Collects: HotSpot keeps a disposed environment, 8 KiB and its tags, until the next collection, and a search of the
+/// agent follows one.
+fn collect(jni: &Jni<'_>) {
+    let class = jni.find_class(c"java/lang/Runtime").unwrap();
+    let current = jni
+        .static_method(&class, c"getRuntime", c"()Ljava/lang/Runtime;")
+        .unwrap();
+    let gc = jni.method(&class, c"gc", c"()V").unwrap();
+    // SAFETY: a static method of this class that takes nothing.
+    let runtime = unsafe { jni.call_static_object(&class, current, &[]) };
+    let runtime = runtime.unwrap().unwrap();
+    // SAFETY: a method of this class that takes nothing.
+    unsafe { jni.call_void(&runtime, gc, &[]) }.unwrap();
+    jni.delete(runtime);
+    jni.delete(class);
+}
+
 /// Resident memory of this process in bytes; 0 where the system does not say.
 fn resident() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
@@ -453,12 +480,9 @@ fn resident() -> u64 {
 }
 
 impl Aborted {
-    fn add(&mut self, late: &Duration) {
+    fn add(&mut self, late: Duration) {
         self.searches += 1;
-        if self.searches <= 4 {
-            self.resident = resident();
-        }
-        self.late = self.late.max(*late);
+        self.late = self.late.max(late);
     }
 }
 

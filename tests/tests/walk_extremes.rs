@@ -282,7 +282,8 @@ fn searches_that_are_cut_at_any_instant_leave_no_reference_behind() {
 fn leaves_nothing(case: &Case, jdk: &Jdk) {
     let out = case.run(jdk);
     let aborted = &report(&out)["aborted"];
-    assert!(aborted["searches"].as_u64() > Some(3), "{out}");
+    // Memory is compared from the tenth search on.
+    assert!(aborted["searches"].as_u64() > Some(10), "{out}");
     let [before, after] = references(&out)[..] else {
         panic!("two thread dumps were asked for: {out}");
     };
@@ -290,9 +291,9 @@ fn leaves_nothing(case: &Case, jdk: &Jdk) {
         after.0 <= before.0 + 2 && after.1 <= before.1,
         "{before:?} {after:?}"
     );
-    // The first searches grow the catalogue and the allocator's arenas; a tag takes 80 bytes.
+    // Hundreds of searches: what each keeps adds up, while the allocator's and the collector's own memory does not.
     let grown = aborted["grown_bytes"].as_u64();
-    assert!(grown < Some(24 << 20), "{out}");
+    assert!(grown < Some(16 << 20), "{out}");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! One FollowReferences from the roots in an environment of its own, aborted at the first SYSTEM_CLASS root: the
 //! interesting kinds come first, and on JDK 11 and 17 the abort spares the whole-heap reset of mark bits. Objects are
-//! tagged in the callback, resolved in small batches afterwards, and the environment is disposed of at once. Limits:
+//! tagged in the callback, resolved in small batches afterwards, and the environment is disposed of at once (HotSpot
+//! keeps 8 KiB of it until the next collection, which an epoch brings before the next search). Limits:
 //! a local of an *unmounted* virtual thread is not found (its stack is an object that no root enumeration opens); 11
 //! and 17 go on after an abort that is returned for a JNI local.
 
