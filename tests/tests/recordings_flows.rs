@@ -99,14 +99,20 @@ fn flows(jdk: &Jdk, folder: &Path) -> [PathBuf; 2] {
     let mut java = service(jdk, folder, &[]);
     assert!(java.wait_until(LIMIT, |java| java.stdout().contains("serving")));
 
-    // Alone, so that no other recording switches the event on: one event type of ours is off.
-    let off = "jfrchains.SearchPass#enabled=false";
-    jcmd(
+    // Alone, so that no other recording switches the event on: one event type of ours is off. The plus is for an
+    // event that the settings file does not name.
+    let off = "+jfrchains.SearchPass#enabled=false";
+    let said = jcmd(
         jdk,
         &java,
         &["JFR.start", "name=quiet", off, &to("quiet.jfr")],
     );
+    assert!(!said.contains("Warning"), "{said}");
     chain_is_found(&mut java);
+    jcmd(jdk, &java, &["JFR.dump", "name=quiet", &to("alone.jfr")]);
+    let alone = print(jdk, &file("alone.jfr"));
+    assert!(alone.contains("jfrchains.SearchStarted {"), "{alone}");
+    assert!(!alone.contains("jfrchains.SearchPass {"), "{alone}");
 
     // Three more beside it, long after the search: the chain is told again to each.
     jcmd(
