@@ -83,6 +83,12 @@ impl Jvm {
         self.status.namespace_pid
     }
 
+    /// Whether it has ended since; one that its parent has not waited for counts as ended.
+    pub fn is_gone(&self) -> bool {
+        let status = Status::of(self.pid);
+        status.map_or(true, |status| matches!(status.state, 'Z' | 'X'))
+    }
+
     /// Its effective uid.
     pub fn uid(&self) -> u32 {
         self.status.uid

@@ -24,12 +24,12 @@ fn with_agent(arguments: &[&str]) -> Child {
 }
 
 /// The demo service, small and healthy, for three minutes at most.
-fn service(jdk: &Jdk, flags: &[&str]) -> Running {
+fn service(jdk: &Jdk, main: &str, flags: &[&str]) -> Running {
     let mut java = Child::java(jdk)
         .args(flags)
         .args(["-Xmx96m", "-XX:TieredStopAtLevel=1", "-Xcheck:jni", "-cp"])
         .arg(java_fixtures().unwrap().classes())
-        .args(["shapes.S01StaticMap", "seconds=180"])
+        .args([main, "seconds=180"])
         .start()
         .unwrap();
     let pid = java.pid().to_string();
@@ -72,7 +72,7 @@ fn record_brings_a_chain_home_and_leaves_nothing_behind() {
     for jdk in jdks("record_brings_a_chain_home_and_leaves_nothing_behind") {
         let dir = scratch("record").unwrap();
         let file = dir.path().join("leak.jfr");
-        let java = service(&jdk, &[]);
+        let java = service(&jdk, "shapes.S01StaticMap", &[]);
         let pid = java.pid().to_string();
         let out = with_agent(&[
             "record",
@@ -124,7 +124,7 @@ fn record_brings_a_chain_home_and_leaves_nothing_behind() {
 fn start_status_dump_stop_and_start_again() {
     for jdk in jdks("start_status_dump_stop_and_start_again") {
         let dir = scratch("drive").unwrap();
-        let java = service(&jdk, &[]);
+        let java = service(&jdk, "shapes.S01StaticMap", &[]);
         let pid = java.pid().to_string();
         let none = command(&["status", &pid]).run(LIMIT).unwrap();
         assert_eq!(none.code(), Some(2), "{none}");
@@ -167,7 +167,7 @@ fn ctrl_c_keeps_what_was_recorded() {
     };
     let dir = scratch("interrupt").unwrap();
     let file = dir.path().join("leak.jfr");
-    let java = service(&jdk, &[]);
+    let java = service(&jdk, "shapes.S01StaticMap", &[]);
     let recording = with_agent(&["record", &java.pid().to_string(), "-d", "10m", "-o"])
         .arg(&file)
         .start()
@@ -196,12 +196,43 @@ fn ctrl_c_keeps_what_was_recorded() {
 }
 
 #[test]
+fn a_jvm_that_dies_while_it_is_recorded_leaves_its_recording() {
+    let name = "a_jvm_that_dies_while_it_is_recorded_leaves_its_recording";
+    let Some(jdk) = Jdk::feature(17) else {
+        return skip(name, "JDK 17");
+    };
+    let dir = scratch("dies").unwrap();
+    let file = dir.path().join("leak.jfr");
+    let java = service(&jdk, "leaks.TwoLeaks", &[]);
+    // By its main class: no other test runs this one.
+    let mut recording = with_agent(&["record", "TwoLeaks", "-d", "10m", "-o"])
+        .arg(&file)
+        .start()
+        .unwrap();
+    let pid = java.pid().to_string();
+    let agent_works = |_: &Running| {
+        let status = command(&["status", &pid]).run(LIMIT).unwrap();
+        status.stdout.contains("state tracking")
+    };
+    assert!(recording.wait_until(LIMIT, agent_works));
+    java.kill().unwrap();
+    let out = recording.finish(LIMIT).unwrap();
+    ok(&out);
+    assert!(
+        out.stderr.contains("(leaks.TwoLeaks)") && out.stderr.contains("the JVM has ended"),
+        "{out}"
+    );
+    opens_in_the_jdk(&jdk, &file);
+    drop(java);
+}
+
+#[test]
 fn a_wrong_agent_option_is_told_in_the_agents_words() {
     let name = "a_wrong_agent_option_is_told_in_the_agents_words";
     let Some(jdk) = Jdk::feature(17) else {
         return skip(name, "JDK 17");
     };
-    let java = service(&jdk, &[]);
+    let java = service(&jdk, "shapes.S01StaticMap", &[]);
     let out = with_agent(&["start", &java.pid().to_string(), "--set", "depth=9999"])
         .run(LIMIT)
         .unwrap();
@@ -222,7 +253,7 @@ fn another_users_jvm_is_refused_with_what_to_do() {
     if !rustix::process::geteuid().is_root() {
         return skip(name, "root");
     }
-    let java = service(&jdk, &[]);
+    let java = service(&jdk, "shapes.S01StaticMap", &[]);
     // The command must be where another user can start it.
     let dir = tempfile::tempdir().unwrap();
     use std::os::unix::fs::PermissionsExt as _;

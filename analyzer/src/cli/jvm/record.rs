@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         "recording process {pid} ({main}); Ctrl-C keeps what there is"
     ));
     let here = session.jvm.inside(&file);
-    let watched = watch(args, pid, &here, &stop);
+    let watched = watch(args, &session.jvm, &here, &stop);
     // Whatever ended the wait, the agent must not stay behind.
     let stopped = session.send("stop", &[]);
     let (ended, took) = watched?;
@@ -129,7 +129,7 @@ fn interrupts() -> anyhow::Result<Receiver<()>> {
 
 fn watch(
     args: &Args,
-    pid: u32,
+    jvm: &attach::Jvm,
     file: &Path,
     stop: &Receiver<()>,
 ) -> anyhow::Result<(Ended, Duration)> {
@@ -148,7 +148,7 @@ fn watch(
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => break Ended::Interrupt,
         }
-        if !Path::new(&format!("/proc/{pid}")).exists() {
+        if jvm.is_gone() {
             break Ended::JvmGone;
         }
         progress.elapsed(began.elapsed(), last.as_ref());
