@@ -89,7 +89,15 @@ fn fields(of: &Struct<'_>, depth: u32, deep: bool) -> u64 {
         .sum()
 }
 
+#[inline]
 fn visit(value: Value<'_>, depth: u32, deep: bool) -> u64 {
+    match value {
+        Value::Struct(_) | Value::Array(_) | Value::Text(_) => visit_parts(value, depth, deep),
+        value => 1 + value.as_i64().unwrap_or(0).unsigned_abs() / (u64::MAX / 2),
+    }
+}
+
+fn visit_parts(value: Value<'_>, depth: u32, deep: bool) -> u64 {
     match value {
         _ if depth > 8 => 1,
         Value::Struct(inner) => fields(&inner, depth + 1, deep),
@@ -98,7 +106,7 @@ fn visit(value: Value<'_>, depth: u32, deep: bool) -> u64 {
             .map(|element| visit(element, depth + 1, deep))
             .sum(),
         Value::Text(text) => 1 + text.to_str().len() as u64 / 1_000_000,
-        value => 1 + value.as_i64().unwrap_or(0).unsigned_abs() / (u64::MAX / 2),
+        _ => 1,
     }
 }
 

@@ -1,7 +1,7 @@
 //! One chunk: its types, its clock, its constants and its events.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jfr_format::header::{self, Header, State};
 
@@ -11,6 +11,7 @@ use super::error::Skipped;
 use super::event::Event;
 
 use super::keys::{VisitKey, visit_keys};
+use super::known::KnownTypes;
 use super::metadata::{self, Metadata};
 use super::pools::Pools;
 use super::resync::Resync;
@@ -27,7 +28,7 @@ pub struct Chunk<'r> {
     index: usize,
     offset: u64,
     header: Header,
-    pub(crate) types: Types<'r>,
+    pub(crate) types: Arc<Types<'r>>,
     clock: Clock,
     pub(crate) walk: Walk,
     /// The body of the metadata event that the types come from.
@@ -44,7 +45,9 @@ struct Constants {
 
 impl<'r> Chunk<'r> {
     /// Reads the types of a chunk and walks its events; constants wait until one is needed.
-    pub(crate) fn read(file: &'r [u8], index: usize, span: &Span) -> Self {
+    ///
+    /// Chunks that declare the same types share them through `known`.
+    pub(crate) fn read(file: &'r [u8], index: usize, span: &Span, known: &KnownTypes<'r>) -> Self {
         let bytes = file.get(span.start..span.end).unwrap_or(&[]);
         let header = span.header;
         let mut skipped = Skips {
@@ -52,10 +55,10 @@ impl<'r> Chunk<'r> {
             offset: span.start as u64,
             list: Vec::new(),
         };
-        let found = find_metadata(bytes, &header, &mut skipped);
-        let (types, metadata) = match found {
-            Some((found, metadata)) => (metadata.types, Some(found.body..found.end)),
-            None => (Types::default(), None),
+        let found = find_metadata(bytes, &header, known, &mut skipped);
+        let (metadata, types) = match found {
+            Some((found, types)) => (Some(found.body..found.end), types),
+            None => (None, Arc::default()),
         };
         let walk = Walk::new(bytes, header::LEN, Some((&types, resync(&header, bytes))));
         for gap in &walk.gaps {
@@ -360,22 +363,31 @@ fn resync(header: &Header, bytes: &[u8]) -> Resync {
     Resync::new(bytes.len(), earliest, latest)
 }
 
-/// The newest metadata event: where the header says, or else wherever one can be found.
+/// The newest metadata event and what it declares: where the header says, or else wherever one can
+/// be found.
 fn find_metadata<'r>(
     bytes: &'r [u8],
     header: &Header,
+    known: &KnownTypes<'r>,
     skipped: &mut Skips,
-) -> Option<(Head, Metadata<'r>)> {
+) -> Option<(Head, Arc<Types<'r>>)> {
     let stated = usize::try_from(header.metadata).ok();
     let stated = stated
         .filter(|&at| at >= header::LEN)
         .and_then(|at| head(bytes, at).ok())
         .filter(|found| found.type_id == METADATA_ID);
     if let Some(found) = stated
-        && let Some(metadata) = read_metadata(bytes, &found)
-        && metadata.broken.is_none()
+        && let Some(body) = bytes.get(found.body..found.end)
     {
-        return Some((found, metadata));
+        if let Some(types) = known.find(body) {
+            return Some((found, types));
+        }
+        let metadata = metadata::read(body);
+        if metadata.broken.is_none() {
+            let types = Arc::new(metadata.types);
+            known.keep(body, &types);
+            return Some((found, types));
+        }
     }
     let header_at = usize::try_from(header.metadata).unwrap_or(0);
     let mut reason = match header.metadata {
@@ -404,7 +416,7 @@ fn find_metadata<'r>(
     if header.state == State::Finished || found.is_none() {
         skipped.add(header_at.min(bytes.len()), reason);
     }
-    found
+    found.map(|(head, metadata)| (head, Arc::new(metadata.types)))
 }
 
 fn read_metadata<'r>(bytes: &'r [u8], found: &Head) -> Option<Metadata<'r>> {

@@ -5,17 +5,41 @@ use jfr_format::string::StringEncoding;
 use super::error::DecodeError;
 use super::text::Text;
 
-/// A position in a byte range. Every read either advances or fails; none reads past the range.
+/// The bit of each byte of a word that says whether the integer goes on.
+const ENDS: u64 = 0x8080_8080_8080_8080;
+
+/// The lower seven bits of each of eight bytes as one integer, the first byte lowest.
+#[inline(always)]
+fn joined(word: u64) -> u64 {
+    let word = word & !ENDS;
+    let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
+    let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
+    (word & 0x0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)
+}
+
+/// A position in a byte range. Every read either advances or fails; none gives a byte from past
+/// the range's end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
+    /// What the range lies in, up to its end or further: an integer is loaded with what follows it.
     bytes: &'a [u8],
     at: usize,
+    /// One past the last byte of the range.
+    end: usize,
 }
 
 impl<'a> Cursor<'a> {
     /// Reads `bytes` from position `at`; a position past the end reads nothing.
     pub(crate) fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at }
+        let end = bytes.len();
+        Self { bytes, at, end }
+    }
+
+    /// Reads `bytes` from position `at` up to, not including, `end`.
+    #[inline]
+    pub(crate) fn within(bytes: &'a [u8], at: usize, end: usize) -> Self {
+        let end = end.min(bytes.len());
+        Self { bytes, at, end }
     }
 
     /// The next unread position, in the coordinates of the range given to [`Cursor::new`].
@@ -25,61 +49,72 @@ impl<'a> Cursor<'a> {
 
     /// Bytes left to read.
     pub(crate) fn remaining(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at)
+        self.end.saturating_sub(self.at)
     }
 
     /// One byte.
     #[inline]
     pub(crate) fn byte(&mut self) -> Result<u8, DecodeError> {
         let byte = *self.bytes.get(self.at).ok_or(DecodeError::Truncated)?;
-        self.at += 1;
+        self.advance(1)?;
         Ok(byte)
     }
 
     /// The next `len` bytes.
     #[inline]
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
-        let end = self.at.checked_add(len).ok_or(DecodeError::Truncated)?;
-        let taken = self.bytes.get(self.at..end).ok_or(DecodeError::Truncated)?;
-        self.at = end;
+        let start = self.at;
+        let end = start.checked_add(len).ok_or(DecodeError::Truncated)?;
+        let taken = self.bytes.get(start..end).ok_or(DecodeError::Truncated)?;
+        self.advance(len)?;
         Ok(taken)
     }
 
+    /// Moves on if the range reaches that far.
+    #[inline(always)]
+    fn advance(&mut self, len: usize) -> Result<(), DecodeError> {
+        let at = self.at + len;
+        if at > self.end {
+            return Err(DecodeError::Truncated);
+        }
+        self.at = at;
+        Ok(())
+    }
+
     /// A variable-length integer: seven bits a byte, the ninth byte carries eight.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn varint(&mut self) -> Result<u64, DecodeError> {
-        let first = self.byte()?;
-        if first < 0x80 {
-            return Ok(u64::from(first));
-        }
-        self.varint_rest(first)
-    }
-
-    #[inline]
-    fn varint_rest(&mut self, first: u8) -> Result<u64, DecodeError> {
         let ahead = self.bytes.get(self.at..).unwrap_or(&[]);
-        let Some(ahead) = ahead.first_chunk::<8>() else {
-            return self.last_varint(first);
+        let Some(word) = ahead.first_chunk::<8>() else {
+            return self.last_varint();
         };
-        let mut value = u64::from(first & 0x7f);
-        let (mut shift, mut taken) = (7, 0);
-        for &byte in ahead {
-            taken += 1;
-            // The ninth byte has no mark of an end.
-            if byte < 0x80 || taken == 8 {
-                self.at += taken;
-                return Ok(value | u64::from(byte) << shift);
-            }
-            value |= u64::from(byte & 0x7f) << shift;
-            shift += 7;
+        let word = u64::from_le_bytes(*word);
+        if word & 0x80 == 0 {
+            self.advance(1)?;
+            return Ok(word & 0x7f);
         }
-        Ok(value)
+        let ends = !word & ENDS;
+        if ends == 0 {
+            return self.nine_bytes(word);
+        }
+        self.advance(ends.trailing_zeros() as usize / 8 + 1)?;
+        // All bits below the first mark of an end.
+        Ok(joined(word & (ends ^ (ends - 1))))
     }
 
-    /// The same near the end of the bytes.
-    fn last_varint(&mut self, first: u8) -> Result<u64, DecodeError> {
-        let mut value = u64::from(first & 0x7f);
-        for shift in [7, 14, 21, 28, 35, 42, 49] {
+    /// An integer whose first eight bytes are `word`: the ninth has no mark of an end.
+    #[cold]
+    fn nine_bytes(&mut self, word: u64) -> Result<u64, DecodeError> {
+        let last = self.bytes.get(self.at + 8).ok_or(DecodeError::Truncated)?;
+        self.advance(9)?;
+        Ok(joined(word) | u64::from(*last) << 56)
+    }
+
+    /// A variable-length integer near the end of the bytes.
+    #[cold]
+    fn last_varint(&mut self) -> Result<u64, DecodeError> {
+        let mut value = 0;
+        for shift in [0, 7, 14, 21, 28, 35, 42, 49] {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
@@ -191,6 +226,44 @@ mod tests {
         let mut cursor = Cursor::new(&[0x85, 0x80, 0x80, 0x00, 0x07], 0);
         assert_eq!(cursor.varint(), Ok(5));
         assert_eq!(cursor.varint(), Ok(7));
+    }
+
+    #[test]
+    fn integers_of_every_length_read_the_same_with_and_without_room_behind_them() {
+        for bits in 0..64 {
+            for value in [1_u64 << bits, (1 << bits) - 1, u64::MAX << bits] {
+                let mut bytes = Vec::new();
+                let mut rest = value;
+                while rest >= 0x80 && bytes.len() < 8 {
+                    bytes.push(u8::try_from(rest & 0x7f).unwrap() | 0x80);
+                    rest >>= 7;
+                }
+                bytes.push(u8::try_from(rest).unwrap());
+                let len = bytes.len();
+                assert_eq!(Cursor::new(&bytes, 0).varint(), Ok(value));
+                bytes.extend([0xa5; 9]);
+                let mut cursor = Cursor::within(&bytes, 0, len);
+                assert_eq!(cursor.varint(), Ok(value));
+                assert_eq!((cursor.at(), cursor.remaining()), (len, 0));
+                for end in 0..len {
+                    let mut cut = Cursor::within(&bytes, 0, end);
+                    assert_eq!(cut.varint(), Err(DecodeError::Truncated));
+                    assert_eq!(cut.at(), 0, "{end} of {len}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_from_behind_the_range() {
+        let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+        let mut cursor = Cursor::within(&bytes, 0, 2);
+        assert_eq!(cursor.count(), Ok(1));
+        assert_eq!(cursor.take(2), Err(DecodeError::Truncated));
+        assert_eq!(cursor.byte(), Ok(2));
+        assert_eq!(cursor.byte(), Err(DecodeError::Truncated));
+        assert_eq!(cursor.varint(), Err(DecodeError::Truncated));
+        assert_eq!(Cursor::within(&bytes, 20, 40).remaining(), 0);
     }
 
     #[test]

@@ -94,6 +94,7 @@ mod cursor;
 mod error;
 mod event;
 mod keys;
+mod known;
 mod metadata;
 mod pools;
 mod recording;

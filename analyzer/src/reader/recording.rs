@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::chunk::Chunk;
 use super::error::{ReadError, Skipped};
 use super::event::Event;
+use super::known::KnownTypes;
 use super::split::{Refused, Span, Split, split};
 use crate::input::Input;
 
@@ -123,13 +124,18 @@ impl Recording {
 
     /// Reads the chunk at this index.
     pub fn chunk(&self, index: usize) -> Option<Chunk<'_>> {
+        self.read(index, &KnownTypes::default())
+    }
+
+    fn read<'r>(&'r self, index: usize, known: &KnownTypes<'r>) -> Option<Chunk<'r>> {
         let span = self.split.spans.get(index)?;
-        Some(Chunk::read(self.input.bytes(), index, span))
+        Some(Chunk::read(self.input.bytes(), index, span, known))
     }
 
     /// Reads the chunks one by one, in the order of the file.
     pub fn chunks(&self) -> impl Iterator<Item = Chunk<'_>> {
-        (0..self.chunk_count()).filter_map(|index| self.chunk(index))
+        let known = KnownTypes::default();
+        (0..self.chunk_count()).filter_map(move |index| self.read(index, &known))
     }
 
     /// Reads the chunks in parallel and returns what `f` makes of each, in the order of the file.
@@ -142,9 +148,10 @@ impl Recording {
     /// }
     /// ```
     pub fn map_chunks<T: Send>(&self, f: impl Fn(&Chunk<'_>) -> T + Sync + Send) -> Vec<T> {
+        let known = KnownTypes::default();
         (0..self.chunk_count())
             .into_par_iter()
-            .filter_map(|index| self.chunk(index).map(|chunk| f(&chunk)))
+            .filter_map(|index| self.read(index, &known).map(|chunk| f(&chunk)))
             .collect()
     }
 

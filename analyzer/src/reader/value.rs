@@ -36,6 +36,7 @@ pub enum Value<'c> {
 
 impl<'c> Value<'c> {
     /// Any integer as 64 bits, a boolean as 0 or 1.
+    #[inline]
     pub fn as_i64(&self) -> Option<i64> {
         match *self {
             Value::Boolean(value) => Some(i64::from(value)),
@@ -190,6 +191,7 @@ impl<'c> Struct<'c> {
     }
 
     /// All fields in order, each decoded once; after a damaged field there are no more.
+    #[inline]
     pub fn fields(&self) -> Fields<'c> {
         Fields {
             of: *self,
@@ -217,6 +219,7 @@ impl<'c> Struct<'c> {
     ///     keys.len()
     /// }
     /// ```
+    #[inline]
     pub fn raw_fields(&self) -> RawFields<'c> {
         RawFields {
             of: *self,
@@ -276,9 +279,9 @@ impl<'c> Struct<'c> {
         self.chunk.bytes().get(self.at..self.end).unwrap_or(&[])
     }
 
+    #[inline]
     fn cursor(&self) -> Cursor<'c> {
-        let bytes = self.chunk.bytes();
-        Cursor::new(bytes.get(..self.end).unwrap_or(bytes), self.at)
+        Cursor::within(self.chunk.bytes(), self.at, self.end)
     }
 
     #[inline]
@@ -359,6 +362,49 @@ impl<'c> Iterator for RawFields<'c> {
         }
         Some((field, value))
     }
+    /// The commonest kinds of field are handed over each by itself, so that what takes them in is
+    /// compiled for each.
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut give: F) -> B {
+        let Self {
+            of,
+            fields,
+            mut cursor,
+        } = self;
+        let mut sum = init;
+        for field in fields {
+            macro_rules! value {
+                ($read:expr, $value:expr) => {
+                    match $read {
+                        Ok(value) => give(sum, (field, Ok($value(value)))),
+                        Err(error) => return give(sum, (field, Err(error))),
+                    }
+                };
+            }
+            sum = match field.shape {
+                _ if field.array => {
+                    value!(of.read_array(field, &mut cursor), |array| Raw::Value(
+                        Value::Array(array)
+                    ))
+                }
+                Shape::Key(index) => value!(cursor.long(), |key| Raw::Key(Key {
+                    chunk: of.chunk,
+                    index,
+                    key,
+                })),
+                Shape::Primitive(Primitive::Long) => {
+                    value!(cursor.long(), |long| Raw::Value(Value::Long(long)))
+                }
+                Shape::Primitive(Primitive::Int) => {
+                    value!(cursor.varint(), |raw| Raw::Value(Value::Int(
+                        varint::to_i32(raw)
+                    )))
+                }
+                _ => value!(read_raw(of.chunk, field, &mut cursor), |value| value),
+            };
+        }
+        sum
+    }
 }
 
 /// An array lying in the chunk.
@@ -384,8 +430,7 @@ impl<'c> Array<'c> {
 
     /// The elements in order; damaged ones end the iteration.
     pub fn iter(&self) -> impl Iterator<Item = Value<'c>> + use<'c> {
-        let bytes = self.chunk.bytes();
-        let mut cursor = Cursor::new(bytes.get(..self.end).unwrap_or(bytes), self.at);
+        let mut cursor = Cursor::within(self.chunk.bytes(), self.at, self.end);
         let Array {
             chunk, field, len, ..
         } = *self;
@@ -449,6 +494,7 @@ pub struct Key<'c> {
 
 impl<'c> Key<'c> {
     /// The number. Equal numbers of one type and chunk are the same constant.
+    #[inline]
     pub fn key(&self) -> i64 {
         self.key
     }

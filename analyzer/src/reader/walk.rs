@@ -1,5 +1,7 @@
 //! From event to event by their sizes, and past damage.
 
+use std::collections::VecDeque;
+
 use jfr_format::ids;
 use rustc_hash::FxHashMap;
 
@@ -160,12 +162,16 @@ impl Walk {
         }
         let mut at = start;
         let mut run = start;
-        let mut suspects = Suspects::default();
-        while at < bytes.len() {
+        loop {
+            if let Some((types, _)) = &resync {
+                at = plain_events(bytes, at, types, &mut walk.counts);
+            }
+            if at >= bytes.len() {
+                break;
+            }
             match head(bytes, at) {
                 Ok(head) => {
                     walk.count(bytes, &head, resync.as_ref().map(|(types, _)| *types));
-                    suspects.push(head);
                     at = head.end;
                 }
                 Err(why) => {
@@ -174,7 +180,7 @@ impl Walk {
                         walk.gap(at, bytes.len(), why, false);
                         return walk;
                     };
-                    let damage = suspects.back_up(bytes, types, run, at);
+                    let damage = back_up(bytes, types, run, at);
                     walk.uncount(bytes, types, damage, at);
                     walk.close(run, damage);
                     let next = resync.next_event(bytes, types, damage + 1);
@@ -182,7 +188,6 @@ impl Walk {
                     let checkpoint = resync.cut_checkpoint(bytes, types, damage, end);
                     walk.checkpoints.extend(checkpoint);
                     walk.gap(damage, end, why, checkpoint.is_some());
-                    suspects = Suspects::default();
                     let Some(next) = next else {
                         return walk;
                     };
@@ -265,34 +270,58 @@ fn is_filler(bytes: &[u8], head: &Head) -> bool {
     body.iter().all(|&byte| byte == 0)
 }
 
-/// The last events before damage shows: one of them may carry a damaged size.
-#[derive(Debug, Default)]
-struct Suspects {
-    last: [Option<Head>; SUSPECTS],
-    next: usize,
+/// Counts events from `at` on whose heads are as nearly all are, and returns where the first other
+/// one starts: a size of one byte, an id of one or two bytes, of a declared event type.
+#[inline]
+fn plain_events(bytes: &[u8], mut at: usize, types: &Types<'_>, counts: &mut [Tally]) -> usize {
+    let indices = types.small_event_ids.as_slice();
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*word);
+        let size = word & 0xff;
+        let long_id = (word >> 15) & 1;
+        // The size goes on, or the id does behind its second byte.
+        if (word & 0x80) | ((word >> 23) & long_id) != 0 || size < 2 + long_id {
+            return at;
+        }
+        let high = (word >> 9) & 0x3f80 & long_id.wrapping_neg();
+        let id = ((word >> 8) & 0x7f) | high;
+        let end = at + size as usize;
+        let index = indices.get(id as usize).copied().unwrap_or(0) as usize;
+        let Some(tally) = counts.get_mut(index.wrapping_sub(1)) else {
+            return at;
+        };
+        if end > bytes.len() {
+            return at;
+        }
+        tally.events += 1;
+        tally.bytes += size;
+        at = end;
+    }
+    at
 }
 
-impl Suspects {
-    fn push(&mut self, head: Head) {
-        if let Some(slot) = self.last.get_mut(self.next % SUSPECTS) {
-            *slot = Some(head);
+/// Where the damage that shows at `at` began: there, or at the earliest of the events before it
+/// that cannot be real, of the run that starts at `run`. One of them may carry a damaged size.
+fn back_up(bytes: &[u8], types: &Types<'_>, run: usize, at: usize) -> usize {
+    let mut last = VecDeque::with_capacity(SUSPECTS + 1);
+    let mut next = run;
+    while next < at
+        && let Ok(head) = head(bytes, next)
+    {
+        if last.len() == SUSPECTS {
+            last.pop_front();
         }
-        self.next = self.next.wrapping_add(1);
+        next = head.end;
+        last.push_back(head);
     }
-
-    /// Where the damage began: `at`, or the earliest of the last events that cannot be real.
-    fn back_up(&self, bytes: &[u8], types: &Types<'_>, run: usize, at: usize) -> usize {
-        let mut heads: Vec<Head> = self.last.iter().flatten().copied().collect();
-        heads.sort_unstable_by_key(|head| std::cmp::Reverse(head.at));
-        let mut damage = at;
-        for head in heads {
-            if head.at < run || head.end != damage || super::resync::fits(bytes, types, &head) {
-                break;
-            }
-            damage = head.at;
-        }
-        damage
+    let mut damage = at;
+    while let Some(head) = last.pop_back()
+        && head.end == damage
+        && !super::resync::fits(bytes, types, &head)
+    {
+        damage = head.at;
     }
+    damage
 }
 
 #[cfg(test)]
@@ -305,6 +334,59 @@ mod tests {
         assert_eq!(head(&[9, 5, 0], 0), Err(HeadError::TooLong(9, 3)));
         assert_eq!(head(&[1, 5, 0], 0), Err(HeadError::TooShort));
         assert_eq!(head(&[0x80], 0), Err(HeadError::Cut));
+    }
+
+    #[test]
+    fn plain_heads_count_as_all_heads_do() {
+        let mut types = Types {
+            small_event_ids: vec![0; 300],
+            ..Types::default()
+        };
+        for (id, index) in [(2, 0), (127, 1), (128, 2), (299, 3)] {
+            types.event_ids.insert(id, index);
+            if let Some(slot) = types.small_event_ids.get_mut(usize::try_from(id).unwrap()) {
+                *slot = index + 1;
+            }
+        }
+        // Sizes and ids of every length and padding, undeclared ids, sizes that are damaged.
+        let heads: [&[u8]; 11] = [
+            &[2, 2],
+            &[3, 127],
+            &[3, 0x80, 1],
+            &[4, 0xab, 2],
+            &[4, 0x82, 0],
+            &[5, 0x82, 0x80, 0],
+            &[0x85, 0, 2],
+            &[5, 3],
+            &[2, 0x80, 1],
+            &[0, 2],
+            &[60, 2],
+        ];
+        for first in heads {
+            for second in heads {
+                let mut bytes = Vec::new();
+                for head in [first, second, first] {
+                    bytes.extend_from_slice(head);
+                    bytes.resize(
+                        bytes.len()
+                            + usize::from(head[0] & 0x7f)
+                                .saturating_sub(head.len())
+                                .min(9),
+                        0,
+                    );
+                }
+                let mut counts = vec![Tally::default(); 4];
+                let at = plain_events(&bytes, 0, &types, &mut counts);
+                let mut expected = vec![Tally::default(); 4];
+                let mut next = 0;
+                while next < at {
+                    let head = head(&bytes, next).unwrap();
+                    expected[types.event_index(head.type_id).unwrap() as usize].add(&head);
+                    next = head.end;
+                }
+                assert_eq!((next, &counts), (at, &expected), "{bytes:?}");
+            }
+        }
     }
 
     #[test]
