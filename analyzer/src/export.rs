@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jfr_format::entity::{ClassInfo, FrameInfo, MethodInfo, StackInfo, ThreadInfo};
-use jfr_format::path::{ChainPath, Edge, Link, Root, RootKind};
+use jfr_format::path::{ChainPath, Edge, Link, Root};
 use jfr_writer::{ChainSample, Clock, OpenError, Options, Recording, WriteError};
 
 use crate::model::{Chain, EdgeKind, EpochNanos, Hop, Report};
@@ -101,7 +101,7 @@ fn chain_path(chain: &Chain) -> ChainPath {
     };
     ChainPath {
         root: Root {
-            kind: RootKind::from_name(root.kind.as_str()),
+            kind: root.kind,
             description,
         },
         links: chain.hops.iter().map(link).collect(),

@@ -80,13 +80,34 @@ impl RootKind {
         }
     }
 
+    /// The kind that `name` names; `None` for any other word.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The kind that `name` names; [`RootKind::Unknown`] for any other.
     #[must_use]
     pub fn from_name(name: &str) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .unwrap_or_default()
+        Self::parse(name).unwrap_or_default()
+    }
+
+    /// The kind in words, as a sentence would begin.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::StaticField => "static field",
+            Self::Thread => "thread",
+            Self::ThreadLocal => "thread-local of thread",
+            Self::ClassLoader => "class loader",
+            Self::JniGlobal => "JNI global reference (native code)",
+            Self::JniLocal => "JNI local reference of thread",
+            Self::StackLocal => "local variable of thread",
+            Self::Monitor => "held monitor",
+            Self::Finalizer => "finalizer queue",
+            Self::System => "the JVM itself",
+            Self::Unknown => "unknown root",
+        }
     }
 
     /// What the JVM's own leak profiler calls the system and the type of such a root.

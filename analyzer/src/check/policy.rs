@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::model::{Nanos, RootKind};
+use crate::model::{Nanos, RootKind, root_kind};
 
 /// Limits and exceptions.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -15,6 +15,7 @@ pub struct Policy {
     /// Heap-walk-call time that all searches together may take.
     pub max_heap_walk_call_time: Option<Time>,
     /// Chains from roots of these kinds are no failures.
+    #[serde(deserialize_with = "root_kind::list")]
     pub ignore_roots: Vec<RootKind>,
     /// Chains to these classes are no failures; `*` at the end matches any rest.
     pub ignore_classes: Vec<String>,

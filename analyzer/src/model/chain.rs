@@ -2,108 +2,11 @@
 
 use serde::Serialize;
 
-use super::identity;
 use super::noise::{self, Noise};
 use super::time::EpochNanos;
+use super::{identity, root_kind};
 
-/// Where a GC root lives. The words are those of the JSON.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum RootKind {
-    /// A static field of a class.
-    StaticField,
-    /// A live thread object.
-    Thread,
-    /// A thread-local value of a live thread.
-    ThreadLocal,
-    /// A class loader, or a class it keeps.
-    ClassLoader,
-    /// A JNI global reference: native code holds it.
-    JniGlobal,
-    /// A JNI local reference of a native frame.
-    JniLocal,
-    /// A local variable of a Java frame.
-    StackLocal,
-    /// An object whose monitor is held.
-    Monitor,
-    /// The finalizer's queue.
-    Finalizer,
-    /// A class or object that the JVM itself keeps.
-    System,
-    /// The recording does not say.
-    Unknown,
-}
-
-impl RootKind {
-    /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
-        Self::StaticField,
-        Self::Thread,
-        Self::ThreadLocal,
-        Self::ClassLoader,
-        Self::JniGlobal,
-        Self::JniLocal,
-        Self::StackLocal,
-        Self::Monitor,
-        Self::Finalizer,
-        Self::System,
-        Self::Unknown,
-    ];
-
-    /// The kind's word in JSON, policies and signatures.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::StaticField => "static-field",
-            Self::Thread => "thread",
-            Self::ThreadLocal => "thread-local",
-            Self::ClassLoader => "class-loader",
-            Self::JniGlobal => "jni-global",
-            Self::JniLocal => "jni-local",
-            Self::StackLocal => "stack-local",
-            Self::Monitor => "monitor",
-            Self::Finalizer => "finalizer",
-            Self::System => "system",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// The kind that `word` names, in any of the spellings of `as_str`; `None` for another word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
-    }
-
-    /// The kind in words, as a sentence would begin.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::StaticField => "static field",
-            Self::Thread => "thread",
-            Self::ThreadLocal => "thread-local of thread",
-            Self::ClassLoader => "class loader",
-            Self::JniGlobal => "JNI global reference (native code)",
-            Self::JniLocal => "JNI local reference of thread",
-            Self::StackLocal => "local variable of thread",
-            Self::Monitor => "held monitor",
-            Self::Finalizer => "finalizer queue",
-            Self::System => "the JVM itself",
-            Self::Unknown => "unknown root",
-        }
-    }
-
-    /// Whether the root usually lives as long as the process or a thread does.
-    pub const fn is_durable(self) -> bool {
-        matches!(
-            self,
-            Self::StaticField
-                | Self::Thread
-                | Self::ThreadLocal
-                | Self::ClassLoader
-                | Self::JniGlobal
-                | Self::System
-        )
-    }
-}
+pub use jfr_format::path::RootKind;
 
 /// How a chain holds its leaf: what a garbage collection does about it. The strongest comes first.
 #[derive(
@@ -214,6 +117,7 @@ impl Producer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Root {
     /// Where the root lives.
+    #[serde(serialize_with = "root_kind::serialize")]
     pub kind: RootKind,
     /// The root in words, as its producer told it.
     pub text: String,
@@ -468,12 +372,18 @@ mod tests {
 
     #[test]
     fn every_root_kind_reads_back_from_its_word() {
+        #[derive(Serialize)]
+        struct Written(#[serde(serialize_with = "root_kind::serialize")] RootKind);
+        #[derive(Debug, serde::Deserialize)]
+        struct Read(#[serde(deserialize_with = "root_kind::list")] Vec<RootKind>);
         for kind in RootKind::ALL {
-            assert_eq!(RootKind::parse(kind.as_str()), Some(kind));
-            let json = serde_json::to_string(&kind).unwrap();
-            assert_eq!(json, format!("\"{}\"", kind.as_str()));
+            let json = serde_json::to_string(&Written(kind)).unwrap();
+            assert_eq!(json, format!("\"{}\"", kind.name()));
+            let read: Read = serde_json::from_str(&format!("[{json}]")).unwrap();
+            assert_eq!(read.0, [kind]);
         }
-        assert_eq!(RootKind::parse("heap"), None);
+        let unknown = serde_json::from_str::<Read>("[\"heap\"]").unwrap_err();
+        assert!(unknown.to_string().contains("`static-field`"), "{unknown}");
     }
 
     #[test]

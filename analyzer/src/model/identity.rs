@@ -90,7 +90,8 @@ fn root_kind(kind: RootKind) -> core::RootKind {
         RootKind::Monitor => core::RootKind::Monitor,
         RootKind::Finalizer => core::RootKind::Finalizer,
         RootKind::System => core::RootKind::System,
-        RootKind::Unknown => core::RootKind::Unknown,
+        // A kind that only the format knows adds nothing to an identity.
+        _ => core::RootKind::Unknown,
     }
 }
 

@@ -9,6 +9,7 @@ pub mod identity;
 pub mod leaks;
 pub mod merge;
 pub mod noise;
+pub(crate) mod root_kind;
 pub mod time;
 pub mod trend;
 pub mod verdict;
