@@ -156,6 +156,43 @@ fn exercise(bytes: &[u8]) -> u64 {
     summary.total
 }
 
+/// Events of the end of a chunk that [`exercise_end`] reads: where a cut can have done something.
+const LAST: u64 = 16;
+
+/// As [`exercise`], but of the events only the last few of each chunk have their fields read: a cut
+/// leaves the bytes before them as they were. Returns how many events there were.
+fn exercise_end(bytes: &[u8]) -> u64 {
+    let Ok(recording) = Recording::from_bytes("cut.jfr", bytes.to_vec()) else {
+        return 0;
+    };
+    let mut total = 0;
+    for chunk in recording.chunks() {
+        total += chunk.event_count();
+        let early = usize::try_from(chunk.event_count().saturating_sub(LAST)).unwrap();
+        for event in chunk.events().skip(early) {
+            event.start();
+            visit(&event, 0);
+            let _ = event.verify();
+            assert!(event.file_offset() + event.size() as u64 <= bytes.len() as u64);
+        }
+        assert!(
+            chunk
+                .skipped()
+                .all(|lost| lost.offset <= bytes.len() as u64)
+        );
+    }
+    let mut whole = Vec::new();
+    let recovered = recover(&recording, &mut whole).unwrap();
+    assert_eq!(recovered.events, total);
+    if recovered.chunks > 0 {
+        let again = Recording::from_bytes("whole.jfr", whole).unwrap();
+        assert_eq!(again.skipped(), []);
+        let events: u64 = again.chunks().map(|chunk| chunk.event_count()).sum();
+        assert_eq!(events, total);
+    }
+    total
+}
+
 fn visit(of: &Struct<'_>, depth: u32) -> u64 {
     of.fields()
         .map(|(_, value)| match value {
@@ -212,11 +249,22 @@ fn every_event_boundary_of_a_mebibyte_gives_a_result() {
             boundaries.push(usize::try_from(event.file_offset()).unwrap() + event.size());
         }
     }
-    let step = if long() { 1 } else { 9_973 };
+    boundaries.sort_unstable();
+    let whole = exercise(&bytes);
+    // Of all boundaries some are exercised in full.
+    let (step, full) = if long() { (1, 509) } else { (1_999, 5) };
     let mut tried = 0;
-    for boundary in boundaries.iter().step_by(step) {
+    let mut before = 0;
+    for (number, boundary) in boundaries.iter().step_by(step).enumerate() {
         for cut in [boundary.saturating_sub(1), *boundary, boundary + 1] {
-            exercise(&bytes[..cut.min(bytes.len())]);
+            let cut = &bytes[..cut.min(bytes.len())];
+            let events = exercise_end(cut);
+            // A longer file has no fewer events.
+            assert!((before..=whole).contains(&events), "{} bytes", cut.len());
+            before = events;
+            if number % full == 0 {
+                assert_eq!(exercise(cut), events);
+            }
             tried += 1;
         }
     }

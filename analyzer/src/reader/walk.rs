@@ -285,8 +285,9 @@ fn plain_events(bytes: &[u8], mut at: usize, types: &Types<'_>, counts: &mut [Ta
         }
         let high = (word >> 9) & 0x3f80 & long_id.wrapping_neg();
         let id = ((word >> 8) & 0x7f) | high;
-        let end = at + size as usize;
-        let index = indices.get(id as usize).copied().unwrap_or(0) as usize;
+        let end = at + usize::try_from(size).unwrap_or(bytes.len());
+        let id = usize::try_from(id).unwrap_or(usize::MAX);
+        let index = indices.get(id).copied().unwrap_or(0) as usize;
         let Some(tally) = counts.get_mut(index.wrapping_sub(1)) else {
             return at;
         };
