@@ -158,6 +158,8 @@ impl Output {
             unresolved,
             coverage: s.coverage,
             partial: s.partial || !s.drained,
+            lost: s.without_chain(),
+            gaps: s.gaps(),
         };
         if matches!(outcome, Outcome::Abandoned(_)) {
             self.push(now, Record::SearchAbandoned(ended));

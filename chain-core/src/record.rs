@@ -8,7 +8,7 @@ use crate::gate::GateRefusals;
 use crate::ids::{ClassId, SearchId, ShortId, ThreadId};
 use crate::inline::InlineVec;
 use crate::input::Refusal;
-use crate::plan::MAX_THREADS;
+use crate::plan::{MAX_CANDIDATES, MAX_THREADS};
 use crate::tick::{Bytes, Epoch, Micros, Millis, Tick};
 use crate::walk::RootOutcome;
 
@@ -226,6 +226,72 @@ impl Reason {
     }
 }
 
+/// A part of the heap that a search did not look at, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "journal",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Gap {
+    /// Objects were refused or dropped at the cap on memory.
+    MemoryCap,
+    /// The frontier's cap was hit.
+    FrontierCap,
+    /// Something was cut off for another reason.
+    Truncated,
+    /// Root enumeration was skipped: its expected stop was above the configured limit.
+    RootsSkipped,
+    /// Root enumeration, statics or threads did not come to their end.
+    RootsIncomplete,
+    /// The search ended before all it had seen was followed.
+    #[default]
+    NotDrained,
+}
+
+impl Gap {
+    /// All of them, the one that explains most first.
+    pub const ALL: [Gap; 6] = [
+        Gap::MemoryCap,
+        Gap::FrontierCap,
+        Gap::Truncated,
+        Gap::RootsSkipped,
+        Gap::RootsIncomplete,
+        Gap::NotDrained,
+    ];
+
+    /// The name used in events and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Gap::MemoryCap => "memory-cap",
+            Gap::FrontierCap => "frontier-cap",
+            Gap::Truncated => "truncated",
+            Gap::RootsSkipped => "roots-skipped",
+            Gap::RootsIncomplete => "roots-incomplete",
+            Gap::NotDrained => "not-drained",
+        }
+    }
+}
+
+/// A candidate that a search ended without a chain for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "journal", derive(serde::Serialize))]
+pub struct Lost {
+    /// The class.
+    pub class: ClassId,
+    /// Instances that were met all the same: no path to one held when it was read again.
+    pub reached: u64,
+    /// It joined after the first pass, so that what was visited before was not counted for it.
+    pub late: bool,
+}
+
+impl Lost {
+    /// Whether a search that looked for it from the start met no instance.
+    pub fn unreached(&self) -> bool {
+        self.reached == 0 && !self.late
+    }
+}
+
 /// A search's end and totals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "journal", derive(serde::Serialize))]
@@ -256,6 +322,10 @@ pub struct SearchEnded {
     pub coverage: Option<u16>,
     /// Something was evicted, truncated or skipped: the heap was not looked at completely.
     pub partial: bool,
+    /// Candidates without any chain.
+    pub lost: InlineVec<Lost, MAX_CANDIDATES>,
+    /// What was not looked at; without one, no path leads to a candidate of which nothing was reached.
+    pub gaps: InlineVec<Gap, { Gap::ALL.len() }>,
 }
 
 /// Inputs and decision of cost control at one instant.

@@ -6,6 +6,7 @@ use crate::ids::{ClassId, SearchId, ThreadId};
 use crate::inline::InlineVec;
 use crate::leak_signal::Selection;
 use crate::plan::{MAX_CANDIDATES, MAX_THREADS, Target};
+use crate::record::{Gap, Lost};
 use crate::tick::{Micros, Millis, Tick};
 use crate::tuning;
 use crate::walk::{PassReport, RootOutcome};
@@ -29,6 +30,9 @@ pub struct Pursued {
     /// It joined after the first pass: what was visited before was not tallied for it, so that a
     /// search without its chain has not lost it.
     pub late: bool,
+    /// Instances that the search has met, with or without a chain that held.
+    #[cfg_attr(feature = "journal", serde(default))]
+    pub reached: u64,
 }
 
 /// A running or ending search.
@@ -77,6 +81,9 @@ pub struct Search {
     pub truncated: bool,
     /// Something was evicted, truncated or skipped.
     pub partial: bool,
+    /// Objects were refused or dropped at the cap on memory.
+    #[cfg_attr(feature = "journal", serde(default))]
+    pub evicted: bool,
     /// Stalled passes that count for ladder 5.
     pub stalled: u32,
     /// Stalled passes in a row.
@@ -139,6 +146,7 @@ impl Search {
             drained: false,
             truncated: false,
             partial: false,
+            evicted: false,
             stalled: stall.passes,
             stalled_raw: 0,
             without_progress: 0,
@@ -210,6 +218,30 @@ impl Search {
         u32::try_from(self.targets.iter().filter(lost).count()).unwrap_or(u32::MAX)
     }
 
+    /// The candidates that have no chain, each with what the search can say of it.
+    pub fn without_chain(&self) -> InlineVec<Lost, MAX_CANDIDATES> {
+        let lost = self.targets.iter().filter(|t| !t.resolved && !t.any);
+        lost.map(|t| Lost {
+            class: t.class,
+            reached: t.reached,
+            late: t.late,
+        })
+        .collect()
+    }
+
+    /// What was not looked at; empty for a search that saw the whole heap from all roots.
+    pub fn gaps(&self) -> InlineVec<Gap, { Gap::ALL.len() }> {
+        let is = |gap: &Gap| match gap {
+            Gap::MemoryCap => self.evicted,
+            Gap::FrontierCap => self.frontier_cap_hit,
+            Gap::Truncated => self.truncated && !self.evicted,
+            Gap::RootsSkipped => self.roots_skipped && !self.roots_complete,
+            Gap::RootsIncomplete => !self.roots_complete && !self.roots_skipped,
+            Gap::NotDrained => !self.drained,
+        };
+        Gap::ALL.into_iter().filter(is).collect()
+    }
+
     /// Whether root enumeration is over, one way or the other.
     pub fn roots_settled(&self) -> bool {
         self.roots_complete || self.roots_skipped
@@ -244,6 +276,7 @@ impl Search {
         self.frontier_cap_hit |= report.frontier_cap_hit;
         self.drained = report.drained;
         self.truncated |= report.truncated || report.evicted > 0;
+        self.evicted |= report.evicted > 0;
         self.coverage = report.coverage.or(self.coverage);
         self.take_roots(report.roots);
         self.partial |= self.truncated || self.roots_skipped || report.frontier_cap_hit;
@@ -252,6 +285,7 @@ impl Search {
         }
         let before = self.progress_marks();
         self.take_chains(report);
+        self.take_reached(report);
         let resolved = self.resolve();
         let progress = self.progress_marks() != before;
         let stalled = if concurrent {
@@ -331,6 +365,21 @@ impl Search {
                     t.tallied = t.tallied.max(c.instances);
                 }
                 t
+            })
+            .collect();
+    }
+
+    fn take_reached(&mut self, report: &PassReport) {
+        let met = |class: ClassId| {
+            let same = report.reached.iter().filter(|r| r.class == class);
+            same.map(|r| r.instances).max().unwrap_or(0)
+        };
+        self.targets = self
+            .targets
+            .iter()
+            .map(|t| Pursued {
+                reached: t.reached.max(met(t.class)),
+                ..*t
             })
             .collect();
     }

@@ -36,6 +36,9 @@ pub struct Shape {
     /// Whether the verdict is all: a search may start while something fills up.
     #[serde(default)]
     pub control: bool,
+    /// A class to which no strong path leads.
+    #[serde(default)]
+    pub unheld: Option<Unheld>,
     /// How many containers grow with it, each of which may be told as the leak.
     #[serde(default = "one")]
     pub containers: usize,
@@ -56,6 +59,18 @@ pub struct Shape {
     /// Alternatives for the hops.
     #[serde(default)]
     pub paths: Vec<Vec<Pattern>>,
+}
+
+/// A class to which no strong path leads: no durable chain may be told of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unheld {
+    /// The class.
+    pub class: String,
+    /// Whether it keeps growing all the same, so that the report must say that a complete search met none of it; a
+    /// chain that lasts as long as a frame is as true.
+    #[serde(default)]
+    pub told: bool,
 }
 
 /// What is true of a GC root.
@@ -174,7 +189,10 @@ impl Shape {
             ));
         }
         let chains = report["chains"].as_array().cloned().unwrap_or_default();
-        if self.control {
+        if let Some(unheld) = &self.unheld {
+            unheld.check(report, &chains)?;
+        }
+        if self.paths.is_empty() {
             return Ok(());
         }
         if chains.iter().any(|chain| self.fits(chain)) {
@@ -202,6 +220,34 @@ impl Shape {
         root_fits
             && self.strength.iter().any(|accepted| accepted == strength)
             && self.paths.iter().any(|path| pattern::found(path, &hops))
+    }
+}
+
+impl Unheld {
+    fn check(&self, report: &Value, chains: &[Value]) -> Result<(), String> {
+        let of_class = |chain: &&Value| chain["leaf"] == self.class.as_str();
+        let of_class: Vec<&Value> = chains.iter().filter(of_class).collect();
+        if let Some(chain) = of_class.iter().find(|chain| chain["strength"] == "durable") {
+            return Err(format!(
+                "held by nothing strong, yet told: {}",
+                shown(chain)
+            ));
+        }
+        let candidates = report["candidates"].as_array();
+        let mut candidates = candidates.into_iter().flatten();
+        let candidate = candidates.find(|c| c["class"] == self.class.as_str());
+        let state = candidate.and_then(|c| c.pointer("/no_chain/state"));
+        let growing = candidate.is_some_and(|c| c["qualifying"] == true);
+        if state.is_some_and(|state| state == "no-strong-path")
+            || (self.told && !of_class.is_empty())
+        {
+            return Ok(());
+        }
+        // Until a search has looked for it, and where none had a reason to, there is nothing to say.
+        if self.told || (growing && state.is_some_and(|state| state != "not-searched")) {
+            return Err(format!("{candidate:?} should have no strong path"));
+        }
+        Ok(())
     }
 }
 
@@ -279,8 +325,10 @@ mod tests {
                     .any(|dir| fixtures.join(dir).join(&file).is_file()),
                 "{file}"
             );
-            assert_eq!(shape.control, shape.paths.is_empty(), "{}", shape.id);
-            assert_eq!(shape.control, shape.root.is_none(), "{}", shape.id);
+            let unheld = shape.unheld.as_ref().is_some_and(|unheld| unheld.told);
+            let no_path = shape.control || unheld;
+            assert_eq!(no_path, shape.paths.is_empty(), "{}", shape.id);
+            assert_eq!(no_path, shape.root.is_none(), "{}", shape.id);
         }
     }
 
@@ -319,5 +367,24 @@ mod tests {
         assert_eq!(shape.check(&report), Ok(()));
         report["chains"][0]["root"]["field"] = json!("OTHER");
         assert!(shape.check(&report).unwrap_err().contains("no chain fits"));
+    }
+
+    #[test]
+    fn a_class_without_a_strong_path_must_be_told_as_that() {
+        let shapes = shapes().unwrap();
+        let shape = shapes.iter().find(|shape| shape.id == "28b").unwrap();
+        let class = shape.unheld.as_ref().unwrap().class.clone();
+        let told = |state: &str, chains: serde_json::Value| {
+            let candidate =
+                json!({"class": class, "qualifying": true, "no_chain": {"state": state}});
+            let report = json!({"verdict": "unknown", "candidates": [candidate], "chains": chains});
+            shape.check(&report)
+        };
+        assert_eq!(told("no-strong-path", json!([])), Ok(()));
+        let chain = |strength: &str| json!([{"leaf": class, "strength": strength}]);
+        assert_eq!(told("incomplete", chain("transient")), Ok(()));
+        assert!(told("no-strong-path", chain("durable")).is_err());
+        assert!(told("incomplete", json!([])).is_err());
+        assert!(told("not-searched", json!([])).is_err());
     }
 }

@@ -1,7 +1,9 @@
 //! Searches: their start, passes and end.
 
 use chain_core::config::WalkEngine;
-use chain_core::record::{Outcome, SearchEnded, SearchPass as Pass, SearchStarted as Started};
+use chain_core::record::{
+    Lost, Outcome, SearchEnded, SearchPass as Pass, SearchStarted as Started,
+};
 use chain_core::walk::PassReport;
 use chain_core::{Bytes as CoreBytes, Micros, SearchId};
 use jfr_format::schema::events::{SearchAbandoned, SearchCompleted, SearchPass, SearchStarted};
@@ -68,6 +70,12 @@ fn engine_name(engine: WalkEngine) -> Name {
     })
 }
 
+/// What was not looked at; `None` when nothing was left out.
+fn gap_names(e: &SearchEnded) -> Option<Name> {
+    let names: Vec<&str> = e.gaps.iter().map(|gap| gap.name()).collect();
+    (!names.is_empty()).then(|| names.join(", ").into())
+}
+
 impl Mapper<'_> {
     pub(super) fn search_started(&mut self, s: &Started) -> SearchStarted {
         self.searches += 1;
@@ -114,6 +122,13 @@ impl Mapper<'_> {
         }
     }
 
+    /// Names of the candidates without a chain that `which` picks; `None` when there is none.
+    fn lost_names(&self, e: &SearchEnded, which: impl Fn(&Lost) -> bool) -> Option<String> {
+        let lost = e.lost.iter().filter(|lost| which(lost));
+        let ids: Vec<_> = lost.map(|lost| lost.class).collect();
+        (!ids.is_empty()).then(|| self.class_names(&ids))
+    }
+
     pub(super) fn search_ended(&self, e: &SearchEnded) -> AnyEvent {
         let outcome = match e.outcome {
             Outcome::Completed => "completed",
@@ -134,6 +149,9 @@ impl Mapper<'_> {
             unresolved: int(e.unresolved.into()),
             coverage: e.coverage.map(thousandths),
             partial: e.partial,
+            without_chain: self.lost_names(e, |_| true),
+            unreached: self.lost_names(e, Lost::unreached),
+            gaps: gap_names(e),
         }
         .into()
     }
@@ -161,6 +179,9 @@ impl Mapper<'_> {
             unresolved: int(e.unresolved.into()),
             coverage: e.coverage.map(thousandths),
             partial: e.partial,
+            without_chain: self.lost_names(e, |_| true),
+            unreached: self.lost_names(e, Lost::unreached),
+            gaps: gap_names(e),
             urgent: self.latched,
             ttl: (self.tuned.ttl.0 > 0).then(|| millis(self.tuned.ttl)),
             frontier_entries: facts.map(|facts| long(facts.frontier)),

@@ -294,6 +294,7 @@ impl Candidate {
             thread: None,
             stack: Vec::new(),
             chains: Vec::new(),
+            no_chain: None,
             noise: None,
             series: Vec::new(),
         }
@@ -447,6 +448,9 @@ fn link(candidates: &mut [Candidate], chains: &[Chain]) {
             })
             .map(|chain| chain.id.clone())
             .collect();
+        if !candidate.chains.is_empty() {
+            candidate.no_chain = None;
+        }
         // What application code holds is not noise, whatever the class.
         if chains
             .iter()

@@ -8,6 +8,7 @@ pub mod chain;
 pub mod identity;
 pub mod leaks;
 pub mod merge;
+pub mod no_chain;
 pub mod noise;
 pub(crate) mod root_kind;
 pub mod time;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use chain::{Chain, Edge, EdgeKind, Frame, Hop, Producer, Root, RootKind, Strength};
+pub use no_chain::{NoChain, NoChainState};
 pub use noise::Noise;
 pub use time::{EpochNanos, Nanos};
 
@@ -138,6 +140,9 @@ pub struct Candidate {
     pub discounted: Option<String>,
     /// Ids of chains that hold it.
     pub chains: Vec<String>,
+    /// What the searches say when it has none; `None` with a chain, and when it never qualified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_chain: Option<NoChain>,
     /// Why it is ranked last, if it is.
     pub noise: Option<Noise>,
     /// Distinct ages over time.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::noise::is_jdk_class;
 use super::trend::{self, Trend};
-use super::{Candidate, Chain, EpochNanos, FloorPoint, Producer, Strength, Verdict};
+use super::{Candidate, Chain, EpochNanos, FloorPoint, NoChain, Producer, Strength, Verdict};
 use crate::report::units;
 
 /// Epochs that the signal needs at least: 10 values, the last 5 of them qualifying.
@@ -113,7 +113,19 @@ fn growing(first: &Candidate, all: &[&Candidate], told: &[&Chain]) -> (Verdict, 
         );
         return (Verdict::NoLeak, reason);
     }
-    if held.is_empty() {
+    let unheld = first.no_chain.as_ref().is_some_and(NoChain::is_proven);
+    if held.is_empty() && unheld && first.confirmed == Some(false) {
+        reason.push_str(
+            ", but a search of the whole heap found no strong path to it, and no old, mixed or full collection has \
+             run since: it may be garbage that awaits one.",
+        );
+        return (Verdict::Unknown, reason);
+    }
+    if held.is_empty() && unheld {
+        reason.push_str(
+            "; a search of the whole heap found no strong path to it, and it outlives collections all the same.",
+        );
+    } else if held.is_empty() {
         reason.push_str("; no chain to it was found.");
     } else {
         reason.push_str(", and a verified chain says what holds it.");

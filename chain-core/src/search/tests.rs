@@ -1,6 +1,7 @@
 use super::*;
 use crate::chain::{Chain, FoundChain};
 use crate::leak_signal::Candidate;
+use crate::walk::Reached;
 
 fn selection(classes: &[u32]) -> Selection {
     classes
@@ -344,4 +345,108 @@ fn a_chain_that_is_resolved_by_the_pass_that_finds_it_is_progress() {
     p.roots = RootOutcome::CompleteAtEnd;
     let absorbed = s.absorb(Tick(1), &p, true);
     assert!(absorbed.progress && absorbed.resolved.len() == 1);
+}
+
+#[test]
+fn a_complete_search_tells_which_candidates_it_met_nothing_of() {
+    let mut s = search(&[1, 2, 3]);
+    let mut first = pass(vec![chain(1, Strength::Durable, 64, true)]);
+    first.reached = vec![Reached {
+        class: ClassId(2),
+        instances: 5,
+    }];
+    s.absorb(Tick(1), &first, true);
+    s.follow(&selection(&[1, 2, 3, 4]), |_| false);
+    assert_eq!(
+        s.gaps().as_slice(),
+        [Gap::RootsIncomplete, Gap::NotDrained],
+        "{s:?}"
+    );
+    let last = PassReport {
+        statics_complete: true,
+        threads_complete: true,
+        roots: RootOutcome::CompleteAtSystemClass,
+        drained: true,
+        ..pass(vec![])
+    };
+    s.absorb(Tick(2), &last, true);
+    assert!(s.gaps().is_empty(), "{s:?}");
+    let told: Vec<(u32, u64, bool)> = s
+        .without_chain()
+        .iter()
+        .map(|lost| (lost.class.0, lost.reached, lost.unreached()))
+        .collect();
+    // 2 was met, 4 joined after the first pass: nothing is proven of either.
+    assert_eq!(told, [(2, 5, false), (3, 0, true), (4, 0, false)]);
+}
+
+#[test]
+fn every_cut_of_a_search_is_a_gap_of_its_own() {
+    let whole = || PassReport {
+        statics_complete: true,
+        threads_complete: true,
+        roots: RootOutcome::CompleteAtEnd,
+        drained: true,
+        ..pass(vec![])
+    };
+    let gaps = |last: PassReport| {
+        let mut s = search(&[1]);
+        s.absorb(Tick(1), &last, true);
+        s.gaps().as_slice().to_vec()
+    };
+    assert_eq!(gaps(whole()), []);
+    let cases = [
+        (
+            PassReport {
+                evicted: 1,
+                ..whole()
+            },
+            Gap::MemoryCap,
+        ),
+        (
+            PassReport {
+                frontier_cap_hit: true,
+                ..whole()
+            },
+            Gap::FrontierCap,
+        ),
+        (
+            PassReport {
+                truncated: true,
+                ..whole()
+            },
+            Gap::Truncated,
+        ),
+        (
+            PassReport {
+                roots: RootOutcome::Skipped,
+                ..whole()
+            },
+            Gap::RootsSkipped,
+        ),
+        (
+            PassReport {
+                roots: RootOutcome::Truncated,
+                ..whole()
+            },
+            Gap::RootsIncomplete,
+        ),
+        (
+            PassReport {
+                threads_complete: false,
+                ..whole()
+            },
+            Gap::RootsIncomplete,
+        ),
+        (
+            PassReport {
+                drained: false,
+                ..whole()
+            },
+            Gap::NotDrained,
+        ),
+    ];
+    for (report, gap) in cases {
+        assert_eq!(gaps(report), [gap]);
+    }
 }

@@ -106,6 +106,9 @@ declare_events! {
         unresolved: i32 = "unresolved", "Unresolved", "Candidates without one";
         coverage: Option<Share> = "coverage", "Coverage", "Share of the heap that was looked at, estimated";
         partial: bool = "partial", "Partial", "Whether something was evicted, truncated or skipped";
+        without_chain: Option<String> = "withoutChain", "Candidates Without Chain", "Candidate classes to which no path was found, comma-separated";
+        unreached: Option<String> = "unreached", "Unreached Candidates", "Those of which no instance was met though they were looked for from the start; without a gap no strong path leads to them";
+        gaps: Option<Name> = "gaps", "Gaps", "What was not looked at, comma-separated: memory-cap, frontier-cap, truncated, roots-skipped, roots-incomplete, not-drained";
     }
 
     SearchAbandoned, "Reference Chain Search Abandoned", "A search that was given up, with the figures that explain it" {
@@ -123,6 +126,9 @@ declare_events! {
         unresolved: i32 = "unresolved", "Unresolved", "Candidates without one";
         coverage: Option<Share> = "coverage", "Coverage", "Share of the heap that was looked at, estimated";
         partial: bool = "partial", "Partial", "Whether something was evicted, truncated or skipped";
+        without_chain: Option<String> = "withoutChain", "Candidates Without Chain", "Candidate classes to which no path was found, comma-separated";
+        unreached: Option<String> = "unreached", "Unreached Candidates", "Those of which no instance was met though they were looked for from the start; without a gap no strong path leads to them";
+        gaps: Option<Name> = "gaps", "Gaps", "What was not looked at, comma-separated: memory-cap, frontier-cap, truncated, roots-skipped, roots-incomplete, not-drained";
         urgent: bool = "urgent", "Urgent", "Whether the urgent latch was set";
         ttl: Option<Nanos> = "ttl", "Time to Live", "Configured or computed limit, none when off";
         frontier_entries: Option<i64> = "frontierEntries", "Frontier Entries", "Admitted and not yet expanded after the last pass";

@@ -75,7 +75,7 @@ impl Shape {
     /// Runs it. A leak ends the run as soon as the report is true; a control runs its whole time. Errs when
     /// something other than the finding is wrong: the JVM fails or warns, no recording, no report.
     pub fn run(&self, cell: &Cell) -> anyhow::Result<Outcome> {
-        let dump = cell.dump && !self.control;
+        let dump = cell.dump && !self.paths.is_empty();
         let dir = scratch(&format!("shape-{}", self.id))?;
         let recording = dir.path().join("shape.jfr");
         let child = self.child(

@@ -6,7 +6,9 @@ use jfr_writer::{Clock, Options};
 
 use super::handmade::{TypeOf, array, number, recording, text};
 use crate::model::merge::merge;
-use crate::model::{EdgeKind, Producer, Report, RootKind, SearchEnd, Strength, Verdict};
+use crate::model::{
+    EdgeKind, NoChainState, Producer, Report, RootKind, SearchEnd, Strength, Verdict,
+};
 use crate::reader::Recording;
 
 const START: i64 = 1_767_225_600_000_000_000;
@@ -345,6 +347,104 @@ fn a_class_that_is_only_softly_held_is_no_leak() {
     });
     assert_eq!(report.verdict, Verdict::NoLeak);
     assert!(report.reason.contains("soft or weak"), "{}", report.reason);
+}
+
+/// A class that keeps growing, and a search for it that ended as `ended` says.
+fn searched_in_vain(ended: own::SearchAbandoned, confirmed: bool) -> Report {
+    written(|recording| {
+        recording.emit(1, &status(40));
+        let growing = own::LeakCandidate {
+            confirmed,
+            ..candidate("com.acme.V", "qualified", 30)
+        };
+        recording.emit(2, &growing);
+        let started = own::SearchStarted {
+            search: 3,
+            candidates: "com.acme.V, com.acme.W".to_owned(),
+            ..own::SearchStarted::default()
+        };
+        recording.emit(3, &started);
+        recording.emit(4, &ended);
+    })
+}
+
+fn complete() -> own::SearchAbandoned {
+    own::SearchAbandoned {
+        search: 3,
+        reason: Name::of("CandidateLost"),
+        without_chain: Some("com.acme.V".to_owned()),
+        unreached: Some("com.acme.V".to_owned()),
+        ..own::SearchAbandoned::default()
+    }
+}
+
+#[test]
+fn a_complete_search_that_met_no_instance_proves_that_there_is_no_strong_path() {
+    let report = searched_in_vain(complete(), true);
+    let why = report.candidates[0].no_chain.as_ref().unwrap();
+    assert!(why.is_proven() && why.search == Some(3), "{why:?}");
+    assert_eq!(report.verdict, Verdict::Leak, "{}", report.reason);
+    let headline = crate::report::words::headline(&report);
+    assert!(
+        headline.starts_with("com.acme.V keeps growing; no strong path: "),
+        "{headline}"
+    );
+    // As long as nothing tells it from promoted garbage it is no leak.
+    let report = searched_in_vain(complete(), false);
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.reason);
+    let headline = crate::report::words::headline(&report);
+    assert!(headline.contains("no strong path: "), "{headline}");
+}
+
+#[test]
+fn a_search_that_was_cut_proves_nothing_and_says_what_it_left_out() {
+    let mut cut = complete();
+    cut.gaps = Some(Name::of("memory-cap, roots-skipped"));
+    let mut lost = complete();
+    lost.unreached = None;
+    let mut older = complete();
+    (older.unreached, older.without_chain) = (None, None);
+    for (ended, state, gaps) in [
+        (
+            cut,
+            NoChainState::Incomplete,
+            &["memory-cap", "roots-skipped"][..],
+        ),
+        (lost, NoChainState::PathLost, &[]),
+        (older, NoChainState::Incomplete, &["not-told"]),
+    ] {
+        let report = searched_in_vain(ended, true);
+        let why = report.candidates[0].no_chain.as_ref().unwrap();
+        assert_eq!(
+            (why.state, &why.gaps[..]),
+            (
+                state,
+                &gaps.iter().map(|g| (*g).to_owned()).collect::<Vec<_>>()[..]
+            )
+        );
+        let headline = crate::report::words::headline(&report);
+        assert!(!headline.contains("no strong path"), "{headline}");
+        assert_eq!(report.verdict, Verdict::Leak, "{}", report.reason);
+    }
+}
+
+#[test]
+fn a_class_with_a_chain_has_no_reason_for_having_none() {
+    let report = written(|recording| {
+        recording.emit(1, &status(20));
+        recording.emit(2, &candidate("com.acme.V", "qualified", 30));
+        recording.emit(3, &candidate("com.acme.W", "qualified", 30));
+        recording.emit(4, &chain(PATH, "durable"));
+    });
+    let why = |class: &str| {
+        let all = report.candidates.iter();
+        let of_class = all.filter(|c| c.class == class);
+        of_class
+            .map(|c| c.no_chain.as_ref().map(|why| why.state))
+            .next()
+    };
+    assert_eq!(why("com.acme.V"), Some(None));
+    assert_eq!(why("com.acme.W"), Some(Some(NoChainState::NotSearched)));
 }
 
 #[test]

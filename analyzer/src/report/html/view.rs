@@ -248,6 +248,10 @@ fn row(candidate: &Candidate) -> Row {
             .clone()
             .unwrap_or_else(|| "watched".to_owned())
     };
+    let state = match &candidate.no_chain {
+        Some(why) => format!("{state}; {}", words::no_chain(why)),
+        None => state,
+    };
     Row {
         class: candidate.class.clone(),
         state,

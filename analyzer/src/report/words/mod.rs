@@ -1,6 +1,7 @@
 //! Sentences that every format shares, so that text, Markdown and HTML never disagree.
 
 mod finding;
+mod no_chain;
 mod search;
 mod watched;
 
@@ -8,6 +9,7 @@ use super::units;
 use crate::model::{Chain, InputInfo, Jvm, Producer, Report, Skipped, Verdict};
 
 pub use self::finding::{grows, held};
+pub use self::no_chain::no_chain;
 pub use self::search::{cost, no_search, outcome, refusals, search_figures, searches};
 pub use self::watched::{candidate, watched};
 
@@ -51,12 +53,11 @@ pub fn headline(report: &Report) -> String {
             format!("{} {grows}is held by {}{more}", chain.leaf, chain.holder())
         }
         (Verdict::Leak, None) => {
-            let class = report
-                .candidates
-                .iter()
-                .find(|c| c.qualifying)
-                .map_or("something", |c| c.class.as_str());
-            format!("{class} keeps growing; no chain was found")
+            let first = report.candidates.iter().find(|c| c.qualifying);
+            let class = first.map_or("something", |c| c.class.as_str());
+            let why = first.and_then(|c| c.no_chain.as_ref());
+            let why = why.map_or_else(|| "no chain was found".to_owned(), no_chain);
+            format!("{class} keeps growing; {why}")
         }
         (Verdict::Plateau, None) => "what grew has stopped growing".to_owned(),
         (Verdict::NoLeak, _) => "nothing on the Java heap keeps growing".to_owned(),
@@ -64,7 +65,16 @@ pub fn headline(report: &Report) -> String {
         (Verdict::Unknown, Some(_)) => {
             "old objects and what holds them, without a measure of growth".to_owned()
         }
-        (Verdict::Unknown, None) => "the recording cannot answer".to_owned(),
+        (Verdict::Unknown, None) => {
+            let unheld = report.candidates.iter().find_map(|c| {
+                let why = c.no_chain.as_ref().filter(|why| why.is_proven())?;
+                (c.qualifying && c.noise.is_none()).then(|| (c.class.as_str(), no_chain(why)))
+            });
+            match unheld {
+                Some((class, why)) => format!("{class} keeps growing; {why}"),
+                None => "the recording cannot answer".to_owned(),
+            }
+        }
     }
 }
 

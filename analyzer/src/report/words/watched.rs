@@ -1,7 +1,8 @@
 //! Watched classes: which are told without a chain, and where each stands.
 
 use super::super::{advice, units};
-use crate::model::{Candidate, Report};
+use super::no_chain;
+use crate::model::{Candidate, NoChain, Report};
 
 /// Watched classes without a chain, growing ones apart, each part with its title.
 pub fn watched(report: &Report) -> Vec<(&'static str, Vec<&Candidate>)> {
@@ -15,8 +16,11 @@ pub fn watched(report: &Report) -> Vec<(&'static str, Vec<&Candidate>)> {
     } else {
         "Old objects without a path"
     };
+    let proven = |c: &&Candidate| c.no_chain.as_ref().is_some_and(NoChain::is_proven);
+    let (unheld, growing): (Vec<_>, Vec<_>) = growing.into_iter().partition(proven);
     [
         ("Growing, and no chain was found", growing),
+        ("Growing, and no strong path leads to it", unheld),
         (others_are, others),
     ]
     .into_iter()
@@ -27,6 +31,9 @@ pub fn watched(report: &Report) -> Vec<(&'static str, Vec<&Candidate>)> {
 /// How far a class is from a signal, and what it retains.
 pub fn candidate(candidate: &Candidate) -> String {
     let mut parts = vec![standing(candidate)];
+    if let Some(why) = &candidate.no_chain {
+        parts.push(no_chain(why));
+    }
     if let Some(bytes) = candidate.retained_sampled_bytes {
         parts.push(format!("{} retained by samples", units::bytes(bytes)));
     }

@@ -51,6 +51,7 @@ pub fn own_candidate(class: String, facts: CandidateFacts) -> Candidate {
         thread: thread_name(&last.thread_names, last.thread.as_deref()),
         stack: source::own_frames(last.allocation_stack_trace.as_deref()),
         chains: Vec::new(),
+        no_chain: None,
         noise,
         series: facts.ages.into_vec(),
     }

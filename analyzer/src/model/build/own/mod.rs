@@ -88,13 +88,7 @@ impl OwnFacts {
             }
             "jfrchains.LeakCandidate" => self.candidate(own::LeakCandidate::decode(&fields), at),
             "jfrchains.SearchStarted" => {
-                let started = own::SearchStarted::decode(&fields);
-                let search = self.searches.entry(started.search).or_default();
-                search.start = Some(at);
-                search.note(
-                    "looking for",
-                    Some(started.candidates).filter(|c| !c.is_empty()),
-                );
+                self.started(own::SearchStarted::decode(&fields), at);
             }
             "jfrchains.SearchPass" => self.pass(&own::SearchPass::decode(&fields), at),
             "jfrchains.SearchCompleted" => {
@@ -243,8 +237,12 @@ impl OwnFacts {
             let hops = self.hops.remove(&number).unwrap_or_default();
             facts.chains.push(own_chain(chain, hops, sightings));
         }
-        for (class, candidate) in self.candidates {
-            facts.candidates.push(own_candidate(class, candidate));
+        for (class, candidate) in std::mem::take(&mut self.candidates) {
+            let mut candidate = own_candidate(class, candidate);
+            if candidate.ever_qualified {
+                candidate.no_chain = Some(self.no_chain(&candidate.class));
+            }
+            facts.candidates.push(candidate);
         }
         for (number, search) in self.searches {
             facts.searches.push(search.into_search(number));

@@ -1,12 +1,14 @@
 //! Searches: their passes, their ends, and the figures of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jfr_format::schema::events as own;
+use jfr_format::schema::{Name, events as own};
 
-use super::super::source::{bytes, count, nanos};
+use super::super::source::{bytes, count, java_name, nanos};
 use super::{OwnFacts, before, share};
-use crate::model::{EpochNanos, Nanos, PassPoint, Producer, Search, SearchEnd};
+use crate::model::{
+    EpochNanos, Nanos, NoChain, NoChainState, PassPoint, Producer, Search, SearchEnd,
+};
 use crate::report::units;
 
 /// What the events of one search say.
@@ -22,9 +24,54 @@ pub struct SearchFacts {
     outcome: Option<SearchEnd>,
     coverage: Option<f64>,
     details: BTreeMap<String, String>,
+    /// Classes it looked for.
+    wanted: BTreeSet<String>,
+    /// Those without a path at its end.
+    without: BTreeSet<String>,
+    /// Those of which it met nothing.
+    unreached: BTreeSet<String>,
+    /// What it did not look at.
+    gaps: Vec<String>,
 }
 
 impl OwnFacts {
+    pub(super) fn started(&mut self, started: own::SearchStarted, at: EpochNanos) {
+        let search = self.searches.entry(started.search).or_default();
+        search.start = Some(at);
+        search.wanted = parts(Some(&started.candidates));
+        let candidates = Some(started.candidates).filter(|c| !c.is_empty());
+        search.note("looking for", candidates);
+    }
+
+    /// What the last search for `class` says of its having no chain.
+    pub(super) fn no_chain(&self, class: &str) -> NoChain {
+        let sought = |s: &SearchFacts| s.wanted.contains(class) || s.without.contains(class);
+        let last = self.searches.iter().rev().find(|(_, s)| sought(s));
+        let Some((number, search)) = last else {
+            return NoChain::not_searched();
+        };
+        let mut gaps = search.gaps.clone();
+        let state = if search.outcome.is_none() {
+            gaps = vec!["still-running".to_owned()];
+            NoChainState::Incomplete
+        } else if !search.without.contains(class) && gaps.is_empty() {
+            // A recording that does not tell: nothing follows.
+            gaps.push("not-told".to_owned());
+            NoChainState::Incomplete
+        } else if !gaps.is_empty() {
+            NoChainState::Incomplete
+        } else if search.unreached.contains(class) {
+            NoChainState::NoStrongPath
+        } else {
+            NoChainState::PathLost
+        };
+        NoChain {
+            state,
+            gaps,
+            search: Some(count(*number)),
+        }
+    }
+
     pub(super) fn pass(&mut self, pass: &own::SearchPass, at: EpochNanos) {
         let search = self.searches.entry(pass.search).or_default();
         let call = nanos(pass.heap_walk_call_time);
@@ -59,6 +106,7 @@ impl OwnFacts {
             count(done.visited_objects),
         );
         search.coverage = share(done.coverage).or(search.coverage);
+        search.lost(&done.without_chain, &done.unreached, done.gaps.as_ref());
         search.note("resolved", Some(resolved(done.resolved, done.unresolved)));
         if done.unresolved == 0 {
             search.note(LEFT_OUT, done.partial.then(|| NOT_NEEDED.to_owned()));
@@ -81,6 +129,7 @@ impl OwnFacts {
             count(ended.visited_objects),
         );
         search.coverage = share(ended.coverage).or(search.coverage);
+        search.lost(&ended.without_chain, &ended.unreached, ended.gaps.as_ref());
         search.note("resolved", Some(resolved(ended.resolved, ended.unresolved)));
         search.note(LEFT_OUT, ended.partial.then(|| NOT_ALL.to_owned()));
         search.note("because", ended.detail.clone());
@@ -109,6 +158,14 @@ impl SearchFacts {
         self.starts(before(at, elapsed));
         self.end = Some(at);
         self.outcome = Some(outcome);
+    }
+
+    fn lost(&mut self, without: &Option<String>, unreached: &Option<String>, gaps: Option<&Name>) {
+        self.without = parts(without.as_deref());
+        self.unreached = parts(unreached.as_deref());
+        let gaps = gaps.map_or("", |gaps| gaps).split(", ");
+        self.gaps = gaps.filter(|g| !g.is_empty()).map(str::to_owned).collect();
+        self.note("no instance reached of", unreached.clone());
     }
 
     fn starts(&mut self, at: EpochNanos) {
@@ -145,6 +202,12 @@ impl SearchFacts {
             self.heap_walk_call = self.heap_walk_call.plus(later.heap_walk_call);
             self.manual_walk = self.manual_walk.plus(later.manual_walk);
         }
+        if later.outcome.is_some() {
+            self.without = later.without;
+            self.unreached = later.unreached;
+            self.gaps = later.gaps;
+        }
+        self.wanted.extend(later.wanted);
         self.outcome = later.outcome.or(self.outcome.take());
         self.details.extend(later.details);
     }
@@ -174,6 +237,13 @@ const LEFT_OUT: &str = "left out";
 const NOT_NEEDED: &str = "the rest of the heap (not needed)";
 /// A search that ended before the whole heap was walked, with candidates unresolved.
 const NOT_ALL: &str = "a part of the heap";
+
+/// The parts of a comma-separated list, class names as Java has them.
+fn parts(list: Option<&str>) -> BTreeSet<String> {
+    let parts = list.unwrap_or_default().split(", ");
+    let named = parts.filter(|part| !part.is_empty());
+    named.map(|part| java_name(part).into_owned()).collect()
+}
 
 fn resolved(resolved: i32, unresolved: i32) -> String {
     format!("{resolved} of {}", resolved.saturating_add(unresolved))
