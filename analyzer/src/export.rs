@@ -53,8 +53,10 @@ pub fn export(report: &Report, path: &Path) -> Result<u64, ExportError> {
         let at = at.unwrap_or(start);
         at.get().saturating_sub(start.get()).max(0)
     };
-    let mut recording = Recording::open(path, clock, 0, Options::default())?;
-    if recording.path() != path {
+    // The writer names an existing file in full.
+    let wanted = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut recording = Recording::open(&wanted, clock, 0, Options::default())?;
+    if recording.path() != wanted {
         // The writer took another name because a living process has this one.
         let taken = recording.path().to_owned();
         recording.close(0);

@@ -88,7 +88,7 @@ pub fn write_text(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     if replay.early > 0 {
         writeln!(
             out,
-            "{} of before the first recorded state left out",
+            "{} before the first recorded state left out",
             units::counted(replay.early as u64, "line", "lines")
         )?;
     }

@@ -1,5 +1,6 @@
 //! The result of a check for people.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -8,6 +9,9 @@ use textwrap::Options;
 use super::{Level, Outcome};
 use crate::report::safe::terminal;
 use crate::report::units;
+
+/// Columns of a terminal.
+const WIDTH: usize = 80;
 
 /// Writes the outcome: failures first, then what passes and why.
 pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
@@ -28,7 +32,15 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
         ("PASSED", AnsiColor::Green, outcome.reason.clone())
     };
     let style = style.on_default().bold();
-    writeln!(out, "{style}{word}{style:#}: {}", terminal(&rest))?;
+    let rest = terminal(&rest);
+    // Spaces where the word stands.
+    let mark = " ".repeat(word.len() + 2);
+    for (at, line) in wrapped(&rest, &mark, "      ", WIDTH).iter().enumerate() {
+        match line.strip_prefix(&mark) {
+            Some(line) if at == 0 => writeln!(out, "{style}{word}{style:#}: {line}")?,
+            _ => writeln!(out, "{line}")?,
+        }
+    }
     for level in [Level::Error, Level::Note] {
         for finding in outcome.findings.iter().filter(|f| f.level == level) {
             let (mark, style) = match level {
@@ -41,23 +53,30 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
                 .map_or_else(String::new, |id| format!(" [{id}]"));
             let text = format!("{}{id}: {}", finding.rule.as_str(), finding.message);
             let text = terminal(&text);
-            let lines = textwrap::wrap(
-                &text,
-                Options::new(74)
-                    .break_words(false)
-                    .word_splitter(textwrap::WordSplitter::NoHyphenation),
-            );
-            for (at, line) in lines.iter().enumerate() {
+            for (at, line) in wrapped(&text, "", "", WIDTH - 6).iter().enumerate() {
                 let mark = if at == 0 { mark } else { "" };
                 writeln!(out, "{style}{mark:4}{style:#}  {line}")?;
             }
             if level == Level::Error {
                 for (at, line) in finding.path.lines().enumerate() {
-                    let indent = if at == 0 { 8 } else { 10 };
-                    writeln!(out, "{:indent$}{}", "", terminal(line))?;
+                    let indent = " ".repeat(if at == 0 { 8 } else { 10 });
+                    let rest = format!("{indent}  ");
+                    for line in wrapped(&terminal(line), &indent, &rest, WIDTH) {
+                        writeln!(out, "{line}")?;
+                    }
                 }
             }
         }
     }
     Ok(())
+}
+
+/// Lines of at most `width` columns; a single name may be longer.
+fn wrapped<'t>(text: &'t str, first: &'t str, rest: &'t str, width: usize) -> Vec<Cow<'t, str>> {
+    let options = Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(rest)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options)
 }

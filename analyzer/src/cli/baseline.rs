@@ -4,7 +4,7 @@ use anyhow::Context;
 use jiff::civil::Date;
 
 use super::Exit;
-use super::common::{Inputs, Output, complain, read_text};
+use super::common::{Inputs, Output, complain, complain_of_losses, read_text};
 use crate::check::Baseline;
 
 /// Write the accepted chains of recordings; entries that are there keep their reasons.
@@ -50,6 +50,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(report) = read.report else {
         return Ok(Exit::Usage);
     };
+    complain_of_losses(&report);
     if !report.is_analysed() {
         complain(&report.reason);
         return Ok(Exit::NothingAnalysed);

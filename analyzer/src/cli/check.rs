@@ -1,12 +1,11 @@
 //! `jfr-chains check`: fail a build on chains that nobody accepted.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
 
 use super::Exit;
-use super::common::{Inputs, read_text, today, write_file};
+use super::common::{Inputs, complain_of_losses, read_text, today, write_file, write_stdout};
 use crate::check::{self, Baseline, Policy};
 
 /// Fail on chains that the baseline does not know or the policy forbids.
@@ -68,13 +67,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(report) = read.report else {
         return Ok(Exit::Usage);
     };
+    complain_of_losses(&report);
     let outcome = check::evaluate(&report, &baseline, &policy, today());
-    let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
-    check::text::write(&outcome, &mut out)?;
-    if args.github {
-        check::github::write(&outcome, &args.source_roots, &mut out)?;
-    }
-    out.flush()?;
     if let Some(path) = &args.junit {
         write_file(path, |out| check::junit::write(&outcome, out))
             .with_context(|| format!("{}", path.display()))?;
@@ -85,6 +79,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         })
         .with_context(|| format!("{}", path.display()))?;
     }
+    // After the files: whoever reads the text may have enough of it.
+    write_stdout(|out| {
+        check::text::write(&outcome, out)?;
+        if args.github {
+            check::github::write(&outcome, &args.source_roots, out)?;
+        }
+        Ok(())
+    })?;
     Ok(if !read.complete {
         Exit::Usage
     } else if !outcome.analysed {

@@ -116,36 +116,60 @@ impl Output {
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
-        let Some(path) = &self.output else {
-            let mut out = BufWriter::new(AutoStream::auto(io::stdout().lock()));
-            write(&mut out)?;
-            out.flush()?;
-            return Ok(());
-        };
-        write_file(path, write).with_context(|| format!("{}", path.display()))
+        match &self.output {
+            None => write_stdout(write)?,
+            Some(path) => {
+                write_file(path, write).with_context(|| format!("{}", path.display()))?;
+            }
+        }
+        Ok(())
     }
 }
 
-/// Writes a file beside its name first, so that a failure leaves no half of it.
+/// Writes to standard output. That its reader has left is no error, so that the exit code still is
+/// the command's verdict: `check ... | head -1` fails a build like `check ...`.
+pub fn write_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(AutoStream::auto(io::stdout().lock()));
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Writes a file as [`replace`] does, with styles when colours are forced only.
 pub fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = PathBuf::from(name);
-    let result = File::create(&part).and_then(|file| {
-        let choice = match anstream::ColorChoice::global() {
-            anstream::ColorChoice::Always | anstream::ColorChoice::AlwaysAnsi => {
-                anstream::ColorChoice::AlwaysAnsi
-            }
-            _ => anstream::ColorChoice::Never,
-        };
+    let choice = match anstream::ColorChoice::global() {
+        anstream::ColorChoice::Always | anstream::ColorChoice::AlwaysAnsi => {
+            anstream::ColorChoice::AlwaysAnsi
+        }
+        _ => anstream::ColorChoice::Never,
+    };
+    replace(path, |file| {
         let mut out = BufWriter::new(AutoStream::new(file, choice));
         write(&mut out)?;
-        out.flush()?;
-        std::fs::rename(&part, path)
-    });
+        out.flush()
+    })
+}
+
+/// Writes a file beside its name first and renames it, so that a failure leaves no half of it and the
+/// input may be the output. A link is followed; a pipe or a device is written to, never replaced.
+pub fn replace(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+    let target = match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() && !there.is_dir() => {
+            return write(File::options().write(true).open(path)?);
+        }
+        Ok(_) => std::fs::canonicalize(path)?,
+        Err(_) => path.to_owned(),
+    };
+    let mut part = target.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let result = File::create(&part)
+        .and_then(write)
+        .and_then(|()| std::fs::rename(&part, &target));
     if result.is_err() {
         // The first error is the one to tell.
         let _ = std::fs::remove_file(&part);
@@ -155,7 +179,49 @@ pub fn write_file(
 
 /// Standard error for losses, one a line, safe for a terminal.
 pub fn stderr() -> impl Write {
-    AutoStream::auto(io::stderr())
+    Safe(io::stderr())
+}
+
+/// Lines without control characters: a path may hold an escape sequence.
+struct Safe<W>(W);
+
+impl<W: Write> Write for Safe<W> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(buf);
+        for part in text.split_inclusive('\n') {
+            match part.strip_suffix('\n') {
+                Some(line) => writeln!(self.0, "{}", terminal(line))?,
+                None => write!(self.0, "{}", terminal(part))?,
+            }
+        }
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Opens a recording; the error says file and cause once.
+pub fn open(path: &Path) -> anyhow::Result<Recording> {
+    Recording::open(path).map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+/// Says on stderr what of a file was not read.
+pub fn complain_of_loss(path: &str, chunk: Option<usize>, offset: u64, what: &str) {
+    let chunk = chunk.map_or(String::new(), |chunk| format!("chunk {chunk}, "));
+    complain(&format!("{path}: {chunk}offset {offset}: {what}"));
+}
+
+/// Says on stderr what of these inputs was not read, for commands whose output has no place for it.
+pub fn complain_of_losses(report: &Report) {
+    for input in &report.inputs {
+        // What could not be opened at all has been said.
+        for lost in input.skipped.iter().filter(|_| input.chunks > 0) {
+            let chunk = lost.chunk.and_then(|chunk| usize::try_from(chunk).ok());
+            complain_of_loss(&input.path, chunk, lost.offset, &lost.what);
+        }
+    }
 }
 
 /// Says on stderr what is wrong.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::Exit;
-use super::common::{Inputs, Output};
+use super::common::{Inputs, Output, complain_of_losses};
 use crate::diff;
 use crate::model::Report;
 
@@ -67,5 +67,7 @@ fn read(path: &Path) -> Option<Report> {
     let inputs = Inputs {
         files: vec![path.to_owned()],
     };
-    inputs.read().report
+    let report = inputs.read().report?;
+    complain_of_losses(&report);
+    Some(report)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Exit;
-use super::common::{Inputs, complain};
+use super::common::{Inputs, complain, complain_of_losses};
 use crate::export;
 use crate::report::units;
 
@@ -29,6 +29,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(report) = read.report else {
         return Ok(Exit::Usage);
     };
+    complain_of_losses(&report);
     if report.chains.is_empty() {
         complain(&format!("no chain to export: {}", report.reason));
         return Ok(Exit::NothingAnalysed);

@@ -6,8 +6,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 use super::Exit;
-use super::common::{Output, complain};
-use crate::reader::Recording;
+use super::common::{Output, complain, complain_of_loss, open};
 use crate::replay;
 
 /// Run recorded decisions through the core again, under other settings.
@@ -53,9 +52,15 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut recordings = Vec::with_capacity(args.files.len());
     for path in &args.files {
-        recordings.push(Recording::open(path)?);
+        recordings.push(open(path)?);
     }
     let journal = replay::read(&recordings);
+    for recording in &recordings {
+        let path = recording.path().display().to_string();
+        for lost in recording.visit(|_| {}) {
+            complain_of_loss(&path, lost.chunk, lost.offset, &lost.what);
+        }
+    }
     if journal.lines.is_empty() {
         complain("no decisions to replay: the recordings have no jfrchains.CoreInput events");
         return Ok(Exit::NothingAnalysed);
