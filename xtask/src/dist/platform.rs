@@ -42,6 +42,19 @@ impl Arch {
         }
     }
 
+    /// Debian's name of it.
+    pub fn debian_name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "amd64",
+            Self::Aarch64 => "arm64",
+        }
+    }
+
+    /// Whether this program runs on it.
+    pub fn is_here(self) -> bool {
+        self.name() == std::env::consts::ARCH
+    }
+
     /// Whether a release without it is none.
     pub fn is_required(self) -> bool {
         self == Self::X86_64

@@ -42,66 +42,105 @@ pub fn load(platform: Platform, agent: &Path, zig: &Zig) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs the command: its version, and that it carries the agents of both C libraries.
+/// Runs the command: its version, that it carries the agents of both C libraries, and a report on a recording.
 pub fn run(platform: Platform, command: &Path) -> anyhow::Result<()> {
-    let runner = match platform.libc {
-        Libc::Glibc => dynamic(platform)?,
-        Libc::Musl => emulator(platform.arch)?,
-    };
-    let Some(runner) = runner else {
+    let Some(runner) = runner(platform)? else {
         eprintln!("not run here: {} (no emulator)", command.display());
         return Ok(());
     };
     let cache = tempfile::tempdir()?;
+    let step = |arguments: &[&str]| {
+        let mut step = again(&runner);
+        step.env("XDG_CACHE_HOME", cache.path());
+        steps::output(step.arg(command).args(arguments))
+    };
     for arguments in [
         &["agent-path"][..],
         &["agent-path", "--musl"],
         &["--version"],
     ] {
-        let mut step = Command::new(runner.get_program());
-        step.args(runner.get_args())
-            .env("XDG_CACHE_HOME", cache.path());
-        let said = steps::output(step.arg(command).args(arguments))?;
-        eprintln!("{}: {}", platform.name(), said.trim());
+        eprintln!("{}: {}", platform.name(), step(arguments)?.trim());
     }
     let unpacked = std::fs::read_dir(cache.path().join("jfr-chains"))?.count();
     ensure!(unpacked == 2, "{unpacked} agents unpacked, not two");
+    let recording = workspace().join("fixtures/recordings/orders-leak-25.jfr");
+    let report = step(&["report", &recording.to_string_lossy()])?;
+    ensure!(
+        report.contains("OrderCache.BY_CUSTOMER"),
+        "a report without the leak: {report}"
+    );
+    eprintln!(
+        "{}: {}",
+        platform.name(),
+        report.lines().next().unwrap_or_default()
+    );
     Ok(())
 }
 
+/// What runs the packed command of that platform; the one for musl needs no library.
+pub fn runner(platform: Platform) -> anyhow::Result<Option<Command>> {
+    match platform.libc {
+        Libc::Glibc => dynamic(platform),
+        Libc::Musl => emulator(platform.arch),
+    }
+}
+
+/// The same program with the same first arguments.
+pub fn again(command: &Command) -> Command {
+    let mut same = Command::new(command.get_program());
+    same.args(command.get_args());
+    same
+}
+
 /// What runs a program of that platform that is linked to its C library.
-fn dynamic(platform: Platform) -> anyhow::Result<Option<Command>> {
+pub fn dynamic(platform: Platform) -> anyhow::Result<Option<Command>> {
     let Some(mut command) = emulator(platform.arch)? else {
         return Ok(None);
     };
-    match (platform.arch, platform.libc) {
-        (Arch::X86_64, Libc::Glibc) => Ok(Some(command)),
-        (Arch::X86_64, Libc::Musl) => {
-            let installed = Path::new("/lib/ld-musl-x86_64.so.1");
-            let loader = match installed.is_file() {
-                true => Some(installed.to_path_buf()),
-                false => tool("musl", "lib/x86_64-linux-musl/libc.so")?,
+    let arch = platform.arch;
+    match platform.libc {
+        Libc::Glibc if arch.is_here() => Ok(Some(command)),
+        Libc::Glibc => {
+            // Debian's packages for cross compilers are of every processor.
+            let package = format!("libc6-{}-cross", arch.debian_name());
+            let folder = format!("usr/{}-linux-gnu", arch.name());
+            let Some(library) = tool(&package, &format!("{folder}/lib/libc.so.6"))? else {
+                return Ok(None);
             };
-            Ok(loader.map(Command::new))
+            let root = library.ancestors().nth(2).context("a library in no root")?;
+            command.arg("-L").arg(root);
+            Ok(Some(command))
         }
-        (Arch::Aarch64, Libc::Glibc) => {
-            let library = tool(
-                "libc6-arm64-cross",
-                "usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1",
-            )?;
-            let folder = library.as_deref().and_then(|path| path.ancestors().nth(2));
-            Ok(folder.map(|folder| {
-                command.arg("-L").arg(folder);
-                command
-            }))
-        }
-        (Arch::Aarch64, Libc::Musl) => Ok(None),
+        Libc::Musl => Ok(musl_loader(arch)?.map(|loader| {
+            command.arg(loader);
+            command
+        })),
     }
+}
+
+/// musl's loader: installed, or from Debian's package for that processor.
+fn musl_loader(arch: Arch) -> anyhow::Result<Option<PathBuf>> {
+    let installed = PathBuf::from(format!("/lib/ld-musl-{}.so.1", arch.name()));
+    if arch.is_here() && installed.is_file() {
+        return Ok(Some(installed));
+    }
+    let file = format!("lib/{}-linux-musl/libc.so", arch.name());
+    if arch.is_here() {
+        return tool("musl", &file);
+    }
+    let root = tools().join(format!("musl-{}", arch.name()));
+    let path = root.join(file);
+    if !path.is_file() && debian::is_here() {
+        let state = tools().join(format!("apt-{}", arch.name()));
+        debian::unpack_foreign(arch.debian_name(), &state, &["musl".to_owned()], &root)
+            .context("fetching musl")?;
+    }
+    Ok(path.is_file().then_some(path))
 }
 
 /// What runs a program of that processor without libraries: `env` for our own.
 fn emulator(arch: Arch) -> anyhow::Result<Option<Command>> {
-    if arch.name() == std::env::consts::ARCH {
+    if arch.is_here() {
         return Ok(Some(Command::new("env")));
     }
     let name = format!("qemu-{}-static", arch.name());
@@ -112,9 +151,14 @@ fn emulator(arch: Arch) -> anyhow::Result<Option<Command>> {
     Ok(path.map(Command::new))
 }
 
+/// Where tools of other systems are unpacked.
+pub fn tools() -> PathBuf {
+    target_dir().join("dist-tools")
+}
+
 /// A file of a Debian package, unpacked under the target folder; `None` where there are no such packages.
 fn tool(package: &str, file: &str) -> anyhow::Result<Option<PathBuf>> {
-    let root = target_dir().join("dist-tools").join(package);
+    let root = tools().join(package);
     let path = root.join(file);
     if !path.is_file() && debian::is_here() {
         debian::unpack(&[package.to_owned()], &root)
