@@ -68,10 +68,15 @@ fn with_agent(evidence: &Evidence<'_>, floor: Trend) -> (Verdict, String) {
         );
         return (Verdict::Plateau, reason);
     }
-    let judged = watched().any(|c| c.values.is_some_and(|v| v.have >= v.need))
-        || evidence
+    let seen = |c: &Candidate| c.values.is_some();
+    let judged = if evidence.candidates.iter().any(seen) {
+        evidence.candidates.iter().any(is_decided)
+    } else {
+        // No class ever survived long enough to be watched: the cycles alone say how long that is.
+        evidence
             .epochs
-            .is_some_and(|epochs| epochs >= SIGNAL_EPOCHS);
+            .is_some_and(|epochs| epochs >= SIGNAL_EPOCHS)
+    };
     if !judged {
         return (Verdict::Unknown, too_early(evidence));
     }
@@ -84,10 +89,17 @@ fn with_agent(evidence: &Evidence<'_>, floor: Trend) -> (Verdict, String) {
     if let Some(reason) = outside(evidence) {
         return (Verdict::NotHeap, reason);
     }
-    let watched = watched().count() as u64;
+    let early = watched().filter(|c| !is_decided(c)).count() as u64;
+    let late = match early {
+        0 => String::new(),
+        _ => format!(
+            " For {} of them it is too early to say.",
+            units::count(early)
+        ),
+    };
     let reason = format!(
-        "{} watched, none keeps growing.",
-        units::counted(watched, "class was", "classes were")
+        "{} watched, none keeps growing.{late}",
+        units::counted(watched().count() as u64, "class was", "classes were")
     );
     (Verdict::NoLeak, reason)
 }
@@ -205,6 +217,18 @@ fn own_chains<'r>(evidence: &Evidence<'r>) -> impl Iterator<Item = &'r Chain> {
 
 fn is_plateau(candidate: &Candidate) -> bool {
     candidate.state.as_deref() == Some("plateau")
+}
+
+/// Whether it has been watched for long enough to be called growing or not: all its values, and not on the way to its
+/// first signal.
+fn is_decided(candidate: &Candidate) -> bool {
+    let Some(values) = candidate.values else {
+        return false;
+    };
+    let (on_the_way, more) = candidate
+        .folds
+        .map_or((false, 0), |f| (f.have > 0, f.need.saturating_sub(1)));
+    values.have >= values.need + if on_the_way { more } else { 0 }
 }
 
 fn too_early(evidence: &Evidence<'_>) -> String {

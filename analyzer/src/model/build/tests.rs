@@ -475,6 +475,40 @@ fn before_ten_values_the_answer_is_unknown_with_the_progress() {
 }
 
 #[test]
+fn many_collections_do_not_make_up_for_the_values_that_are_missing() {
+    let report = written(|recording| {
+        recording.emit(1, &status(40));
+        recording.emit(2, &candidate("com.acme.V", "filling", 9));
+        recording.emit(3, &candidate("[B", "filling", 9));
+    });
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.reason);
+}
+
+#[test]
+fn a_class_on_the_way_to_its_first_signal_is_not_yet_judged() {
+    let after = |values| {
+        written(|recording| {
+            recording.emit(1, &status(40));
+            recording.emit(2, &candidate("com.acme.V", "rising", values));
+        })
+    };
+    assert_eq!(after(13).verdict, Verdict::Unknown);
+    assert_eq!(after(14).verdict, Verdict::NoLeak);
+}
+
+#[test]
+fn no_leak_says_how_many_classes_came_too_late_to_be_judged() {
+    let report = written(|recording| {
+        recording.emit(1, &status(40));
+        recording.emit(2, &candidate("com.acme.V", "flat", 30));
+        recording.emit(3, &candidate("com.acme.Late", "filling", 3));
+    });
+    assert_eq!(report.verdict, Verdict::NoLeak, "{}", report.reason);
+    let late = "For 1 of them it is too early to say.";
+    assert!(report.reason.ends_with(late), "{}", report.reason);
+}
+
+#[test]
 fn watched_long_enough_and_nothing_grows_is_no_leak() {
     let report = written(|recording| {
         recording.emit(1, &status(40));
