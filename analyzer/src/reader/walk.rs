@@ -162,9 +162,10 @@ impl Walk {
         }
         let mut at = start;
         let mut run = start;
+        let mut plain = PlainEvents::new(start, walk.counts.len());
         loop {
             if let Some((types, _)) = &resync {
-                at = plain_events(bytes, at, types, &mut walk.counts);
+                at = plain.pass(bytes, at, types, &mut walk.counts);
             }
             if at >= bytes.len() {
                 break;
@@ -180,6 +181,7 @@ impl Walk {
                         walk.gap(at, bytes.len(), why, false);
                         return walk;
                     };
+                    plain.settle(at, &mut walk.counts);
                     let damage = back_up(bytes, types, run, at);
                     walk.uncount(bytes, types, damage, at);
                     walk.close(run, damage);
@@ -196,6 +198,7 @@ impl Walk {
                 }
             }
         }
+        plain.settle(at, &mut walk.counts);
         walk.close(run, at);
         walk
     }
@@ -270,35 +273,82 @@ fn is_filler(bytes: &[u8], head: &Head) -> bool {
     body.iter().all(|&byte| byte == 0)
 }
 
-/// Counts events from `at` on whose heads are as nearly all are, and returns where the first other
-/// one starts: a size of one byte, an id of one or two bytes, of a declared event type.
-#[inline]
-fn plain_events(bytes: &[u8], mut at: usize, types: &Types<'_>, counts: &mut [Tally]) -> usize {
-    let indices = types.small_event_ids.as_slice();
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let word = u64::from_le_bytes(*word);
-        let size = word & 0xff;
-        let long_id = (word >> 15) & 1;
-        // The size goes on, or the id does behind its second byte.
-        if (word & 0x80) | ((word >> 23) & long_id) != 0 || size < 2 + long_id {
-            return at;
+/// Bytes walked at most between two settlings: of events of two bytes and more, less than 2^24.
+const WINDOW: usize = 1 << 24;
+/// Where in a sum the number of events begins; below are their bytes.
+const EVENTS: u32 = 40;
+
+/// Counts events whose heads are as nearly all are: a size of one byte, an id of one or two bytes,
+/// of a declared event type.
+///
+/// A walk takes as long as its longest chain of instructions that wait for each other: a type has
+/// one number to add to, not two, and only sizes lead from event to event.
+#[derive(Debug)]
+struct PlainEvents {
+    /// For each index of [`Types::list`]: events above, bytes below [`EVENTS`].
+    sums: Vec<u64>,
+    settled_at: usize,
+}
+
+impl PlainEvents {
+    fn new(at: usize, types: usize) -> Self {
+        Self {
+            sums: vec![0; types],
+            settled_at: at,
         }
-        let high = (word >> 9) & 0x3f80 & long_id.wrapping_neg();
-        let id = ((word >> 8) & 0x7f) | high;
-        let end = at + usize::try_from(size).unwrap_or(bytes.len());
-        let id = usize::try_from(id).unwrap_or(usize::MAX);
-        let index = indices.get(id).copied().unwrap_or(0) as usize;
-        let Some(tally) = counts.get_mut(index.wrapping_sub(1)) else {
-            return at;
-        };
-        if end > bytes.len() {
-            return at;
-        }
-        tally.events += 1;
-        tally.bytes += size;
-        at = end;
     }
-    at
+
+    /// Counts from `at` on; returns where the first other event starts.
+    fn pass(&mut self, bytes: &[u8], mut at: usize, of: &Types<'_>, counts: &mut [Tally]) -> usize {
+        loop {
+            let stop = self.settled_at.saturating_add(WINDOW).min(bytes.len());
+            at = self.within(bytes, at, stop, of);
+            if stop == bytes.len() || at.saturating_add(8) <= stop {
+                return at;
+            }
+            self.settle(at, counts);
+        }
+    }
+
+    /// The same, for events that start at least eight bytes before `stop`.
+    #[inline]
+    fn within(&mut self, bytes: &[u8], mut at: usize, stop: usize, types: &Types<'_>) -> usize {
+        let heads = bytes.get(..stop).unwrap_or(bytes);
+        let indices = types.small_event_ids.as_slice();
+        let sums = self.sums.as_mut_slice();
+        while let Some(ahead) = heads.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+            let word = u64::from_le_bytes(*ahead);
+            let size = word & 0xff;
+            let long_id = (word >> 15) & 1;
+            // The size goes on, or the id does behind its second byte.
+            if (word & 0x80) | ((word >> 23) & long_id) != 0 || size < 2 + long_id {
+                return at;
+            }
+            let high = (word >> 9) & 0x3f80 & long_id.wrapping_neg();
+            let id = usize::try_from((word >> 8) & 0x7f | high).unwrap_or(usize::MAX);
+            let index = indices.get(id).copied().unwrap_or(0) as usize;
+            let end = at + usize::try_from(size).unwrap_or(usize::MAX);
+            let Some(sum) = sums.get_mut(index.wrapping_sub(1)) else {
+                return at;
+            };
+            if end > bytes.len() {
+                return at;
+            }
+            *sum += size | 1 << EVENTS;
+            at = end;
+        }
+        at
+    }
+
+    /// Adds what was counted up to `at` to the tallies.
+    fn settle(&mut self, at: usize, counts: &mut [Tally]) {
+        self.settled_at = at;
+        for (sum, tally) in self.sums.iter_mut().zip(counts) {
+            let sum = std::mem::take(sum);
+            tally.events += sum >> EVENTS;
+            tally.bytes += sum & ((1 << EVENTS) - 1);
+        }
+    }
 }
 
 /// Where the damage that shows at `at` began: there, or at the earliest of the events before it
@@ -377,7 +427,9 @@ mod tests {
                     );
                 }
                 let mut counts = vec![Tally::default(); 4];
-                let at = plain_events(&bytes, 0, &types, &mut counts);
+                let mut plain = PlainEvents::new(0, 4);
+                let at = plain.pass(&bytes, 0, &types, &mut counts);
+                plain.settle(at, &mut counts);
                 let mut expected = vec![Tally::default(); 4];
                 let mut next = 0;
                 while next < at {
@@ -388,6 +440,27 @@ mod tests {
                 assert_eq!((next, &counts), (at, &expected), "{bytes:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_smallest_events_of_a_long_chunk_are_all_counted() {
+        let types = Types {
+            small_event_ids: vec![0, 0, 1],
+            ..Types::default()
+        };
+        // Longer than a window and a half, in the smallest events.
+        let bytes = [2, 2].repeat(WINDOW * 3 / 4 + 3);
+        let mut counts = [Tally::default()];
+        let mut plain = PlainEvents::new(0, 1);
+        let at = plain.pass(&bytes, 0, &types, &mut counts);
+        plain.settle(at, &mut counts);
+        // Heads at the very end are for the careful reading.
+        assert!(bytes.len() - at < 8);
+        let expected = Tally {
+            events: at as u64 / 2,
+            bytes: at as u64,
+        };
+        assert_eq!(counts, [expected]);
     }
 
     #[test]

@@ -5,16 +5,13 @@
 use super::measure::{Taken, machine, measure};
 use super::rows::{Row, record, table};
 use super::{recordings, rows};
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use jfr_chains_tests::{Child, Jdk, target_dir, workspace};
 use serde_json::Value;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-
-/// Longest run of one way.
-const LIMIT: Duration = Duration::from_secs(900);
 
 /// Ways that the bench program of the analyzer has.
 const IN_PROCESS: [&str; 5] = ["decode", "resolve", "parallel", "summary", "jfrs"];
@@ -48,6 +45,9 @@ pub struct Options {
     /// Heap of JMC's loader, which keeps every event.
     #[arg(long, default_value = "10g")]
     jmc_heap: String,
+    /// Longest run of one way on one recording in seconds; a way that takes longer gives no figures.
+    #[arg(long, default_value_t = 900)]
+    limit: u64,
     /// Puts the figures into this JSON record.
     #[arg(long)]
     record: Option<PathBuf>,
@@ -59,19 +59,22 @@ pub struct Options {
     keep: bool,
 }
 
-/// Runs every way on every size and prints a table for each.
+/// Runs every way on every size and prints a table for each. Errs at the end when a way failed:
+/// what the others took is printed and recorded all the same.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let jdk = Jdk::feature(25).filter(Jdk::has_compiler);
     let jdk = jdk.context("bench reader needs a full JDK 25")?;
     let dir = target_dir().join("bench-reader");
     let base = recordings::base(&jdk, &dir)?;
     let programs = Programs {
-        bench: built(&options.profile, &["--bench", "reader"])?,
-        command: built(&options.profile, &["--bin", "jfr-chains"])?,
+        bench: built(&options.profile, ["--bench", "reader"])?,
+        command: built(&options.profile, ["--bin", "jfr-chains"])?,
         jmc: jmc_jars()?,
         jmc_heap: options.jmc_heap.clone(),
         jdk,
+        limit: Duration::from_secs(options.limit),
     };
+    let mut failed = Vec::new();
     for &megabytes in &options.megabytes {
         let file = dir.join(format!("{megabytes}000000.jfr"));
         if !file.is_file() {
@@ -84,9 +87,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let machine = machine();
         let mut measured = Vec::new();
         for way in &options.ways {
-            let mut row = programs.row(way, &file)?;
-            (row.megabytes, row.bytes) = (megabytes, bytes);
-            measured.push(row);
+            match programs.row(way, &file) {
+                Ok(mut row) => {
+                    (row.megabytes, row.bytes) = (megabytes, bytes);
+                    measured.push(row);
+                }
+                Err(error) => failed.push(format!("{way} of {megabytes} MB: {error:#}")),
+            }
         }
         let table = table(&measured);
         writeln!(io::stdout(), "{bytes} bytes, {machine}\n\n{table}\n")?;
@@ -97,6 +104,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             std::fs::remove_file(&file)?;
         }
     }
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
 }
 
@@ -107,12 +115,13 @@ struct Programs {
     jmc: PathBuf,
     jmc_heap: String,
     jdk: Jdk,
+    limit: Duration,
 }
 
 impl Programs {
     fn row(&self, way: &str, file: &Path) -> anyhow::Result<rows::Row> {
         if IN_PROCESS.contains(&way) {
-            let taken = measure(Child::new(&self.bench).arg(way).arg(file), LIMIT)?;
+            let taken = measure(Child::new(&self.bench).arg(way).arg(file), self.limit)?;
             return self_timed(way, &taken);
         }
         let jfr = || self.jdk.tool("jfr").context("no jfr tool");
@@ -124,7 +133,7 @@ impl Programs {
         };
         let child = match way {
             "jmc" => {
-                let taken = measure(self.jmc(file), LIMIT)?;
+                let taken = measure(self.jmc(file), self.limit)?;
                 return self_timed(way, &taken);
             }
             // What every start of the tool costs before it reads anything.
@@ -135,11 +144,7 @@ impl Programs {
             "our-report" => Child::new(&self.command).arg("report").arg(file),
             other => bail!("{other} is no way to read"),
         };
-        let taken = match measure(child, LIMIT) {
-            Ok(taken) => taken,
-            Err(error) => bail!("{way}: {error:#}"),
-        };
-        Ok(row(way, &taken, None, None))
+        Ok(row(way, &measure(child, self.limit)?, None, None))
     }
 
     fn jmc(&self, file: &Path) -> Child {
@@ -184,8 +189,8 @@ fn self_timed(way: &str, taken: &Taken) -> anyhow::Result<Row> {
     Ok(row)
 }
 
-/// Builds one target of the analyzer and gives its path.
-fn built(profile: &str, target: &[&str]) -> anyhow::Result<PathBuf> {
+/// Builds one target of the analyzer, `--bench` or `--bin` and its name, and gives its path.
+fn built(profile: &str, target: [&str; 2]) -> anyhow::Result<PathBuf> {
     let out = crate::steps::output(
         Command::new(crate::steps::cargo())
             .args(["build", "--quiet", "--profile", profile])
@@ -194,7 +199,9 @@ fn built(profile: &str, target: &[&str]) -> anyhow::Result<PathBuf> {
     )?;
     let artifact = |line: &str| -> Option<PathBuf> {
         let message: Value = serde_json::from_str(line).ok()?;
-        Some(message.get("executable")?.as_str()?.into())
+        // A bench brings the package's commands with it.
+        let of = message.get("target")?.get("name")? == target[1];
+        of.then_some(message.get("executable")?.as_str()?.into())
     };
     out.lines()
         .filter_map(artifact)
