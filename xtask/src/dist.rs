@@ -116,12 +116,12 @@ fn folder(platform: Platform) -> PathBuf {
     ))
 }
 
-/// The packed command is within its limits, runs, and finds a leak together with the agent beside it.
+/// The packed command is within its limits, runs, and finds a leak with the agent inside.
 fn works(platform: Platform, folder: &Path) -> anyhow::Result<()> {
     let command = folder.join("jfr-chains");
     checked(&command, &Limits::command(platform))?;
     smoke::run(platform, &command)?;
-    jvm::run(platform, &folder.join(platform.agent_name()), &command)
+    jvm::run(platform, &command)
 }
 
 /// Both agents of an architecture, then a command for each C library that carries both.

@@ -1,34 +1,28 @@
-//! The packed agent in a JVM of its platform: a program leaks, and the packed command must say what holds the leak.
+//! The packed command in use: a program leaks in a JVM of its processor, and `record` must bring home what holds it.
 
 use super::platform::{Libc, Platform};
 use super::smoke;
 use crate::jdk;
 use anyhow::{Context as _, ensure};
-use jfr_chains_tests::{Child, Finished, Jdk, agent_argument_of, java_fixtures, scratch};
+use jfr_chains_tests::{Child, Jdk, Running, java_fixtures, scratch};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 /// Emulated, on a machine that has much else to do.
 const LIMIT: Duration = Duration::from_secs(600);
-/// How long the program leaks. The folds before a verdict take 14 s at least.
-const SECONDS: u32 = 45;
+/// The program leaks longer than anybody waits; it is ended by SIGKILL.
+const SECONDS: u64 = 3 * LIMIT.as_secs();
 /// The runtime for another processor that pip has.
 const FEATURE: u32 = 25;
+const PROGRAM: &str = "leaks.TwoLeaks";
 /// What holds the leaks of the program; either will do.
 const HOLDERS: [&str; 2] = ["Archive.BY_NUMBER", "LoginEvents.LISTENERS"];
 
-/// Runs the program with `agent` and reads the recording with `command`. Without such a JVM or a compiler for the
-/// program, that is said. Errs when the JVM fails, misuses JNI, or the report names no holder.
-pub fn run(platform: Platform, agent: &Path, command: &Path) -> anyhow::Result<()> {
+/// Records a JVM with the command for each C library that it serves: the one for musl runs anywhere. Without such a
+/// JVM or a compiler for the program, that is said. Errs when no chain is found, or JNI is misused.
+pub fn run(platform: Platform, command: &Path) -> anyhow::Result<()> {
     let name = platform.name();
-    let (Some(java), Some(reader)) = (java(platform)?, smoke::runner(platform)?) else {
-        let variable = variable(platform);
-        eprintln!(
-            "{name}: not tried in a JVM: none of that platform is here ({variable}=its java)"
-        );
-        return Ok(());
-    };
     let classes = match java_fixtures() {
         Ok(fixtures) => fixtures.classes().to_path_buf(),
         Err(error) => {
@@ -36,41 +30,86 @@ pub fn run(platform: Platform, agent: &Path, command: &Path) -> anyhow::Result<(
             return Ok(());
         }
     };
-    let folder = scratch("dist-jvm")?;
-    let recording = folder.path().join("leak.jfr");
-    let options = format!(
-        "file={},interval=16k,live-ratio=1,log=info",
-        recording.display()
-    );
-    let leaked = child(&java)
-        .args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx96m"])
-        .args(["-Xcheck:jni", "-cp"])
-        .arg(&classes)
-        .arg(agent_argument_of(agent, &options))
-        .args(["leaks.TwoLeaks", "steps=1000", "garbage=20"])
-        .arg(format!("seconds={SECONDS}"))
-        .current_dir(folder.path())
-        .run(LIMIT)?;
-    ensure!(
-        leaked.ok() && !leaked.stdout.contains("WARNING in native"),
-        "{name}: {leaked}"
-    );
-    let report = child(&reader)
-        .arg(command)
-        .arg("report")
-        .arg(&recording)
-        .run(LIMIT)?;
-    ensure!(report.ok(), "{name}: {report}");
-    let verdict = verdict(&report).with_context(|| format!("{name}: {report}\n{leaked}"))?;
-    eprintln!("{name}: in a JVM: {verdict}");
+    let Some(runner) = smoke::runner(platform)? else {
+        return Ok(());
+    };
+    let served = Libc::ALL.map(|libc| Platform { libc, ..platform });
+    for jvm in served
+        .into_iter()
+        .filter(|jvm| platform.libc == Libc::Musl || jvm.libc == Libc::Glibc)
+    {
+        let of = jvm.name();
+        match java(jvm)? {
+            Some(java) => {
+                let told = record(&java, &runner, command, &classes)
+                    .with_context(|| format!("{name} in a JVM of {of}"))?;
+                eprintln!("{name} in a JVM of {of}: {told}");
+            }
+            None => eprintln!(
+                "{name}: not tried in a JVM of {of}: none is here ({}=its java)",
+                variable(jvm)
+            ),
+        }
+    }
     Ok(())
 }
 
-/// The report's first two lines, when it names a holder.
-fn verdict(report: &Finished) -> Option<String> {
-    let named = HOLDERS.iter().any(|holder| report.stdout.contains(holder));
-    let lines: Vec<&str> = report.stdout.lines().take(2).map(str::trim).collect();
-    named.then(|| lines.join(" "))
+/// Starts the program, records it until there is the chain, and gives the line that told it.
+fn record(
+    java: &Command,
+    runner: &Command,
+    command: &Path,
+    classes: &Path,
+) -> anyhow::Result<String> {
+    let folder = scratch("dist-jvm")?;
+    let mut program = child(java)
+        .args(["-XX:TieredStopAtLevel=1", "-Xmx96m", "-Xcheck:jni", "-cp"])
+        .arg(classes)
+        .args([PROGRAM, "steps=1000", "garbage=20"])
+        .arg(format!("seconds={SECONDS}"))
+        .current_dir(folder.path())
+        .start()?;
+    let pid = program.pid().to_string();
+    let said = |arguments: &[&str]| {
+        child(runner)
+            .arg(command)
+            .args(arguments)
+            .env("XDG_CACHE_HOME", folder.path())
+    };
+    let listed = |_: &Running| {
+        let list = said(&["list"])
+            .run(LIMIT)
+            .map(|out| out.stdout)
+            .unwrap_or_default();
+        list.contains(&pid) && list.contains(PROGRAM)
+    };
+    ensure!(
+        program.wait_until(LIMIT, listed),
+        "{PROGRAM} is not listed: {}",
+        program.stderr()
+    );
+    let recording = folder.path().join("leak.jfr");
+    let recording = recording.to_string_lossy();
+    let quick = ["--set", "interval=16k", "--set", "live-ratio=1"];
+    let mut recorder =
+        said(&[&["record", &pid, "-d", "1h", "-o", &recording][..], &quick].concat()).start()?;
+    // Another chain may come first.
+    let named = |text: &str| HOLDERS.iter().any(|holder| text.contains(holder));
+    let found = recorder.wait_until(LIMIT, |recorder| named(&recorder.stderr()));
+    let interrupt = Child::new("kill").args(["-INT", &recorder.pid().to_string()]);
+    interrupt.run(LIMIT)?;
+    let recorded = recorder.finish(LIMIT)?;
+    ensure!(found, "no chain names {HOLDERS:?}: {recorded}");
+    let report = said(&["report", &recording]).run(LIMIT)?;
+    program.kill()?;
+    let ended = program.finish(LIMIT)?;
+    ensure!(
+        recorded.ok() && report.ok() && !ended.stdout.contains("WARNING in native"),
+        "{recorded}\n{report}\n{ended}"
+    );
+    ensure!(named(&report.stdout), "{report}");
+    let told = recorded.stderr.lines().find(|line| named(line));
+    Ok(told.unwrap_or_default().to_owned())
 }
 
 /// A `java` of that platform, with what runs it: the one that a variable names, one of this machine, or pip's.
