@@ -13,14 +13,37 @@
 //!
 //! The page `docs/core-trace.md` goes through a trace.
 
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
 use chain_core::sim::trace::{Outcome, demo, trace};
 
-fn main() -> Outcome<()> {
-    let argument = std::env::args().nth(1);
-    let out = std::io::stdout().lock();
-    match argument.as_deref() {
+fn main() -> ExitCode {
+    match run(std::env::args().nth(1).as_deref()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A reader that has enough, `| head`, is no error.
+            let left = |e: &io::Error| e.kind() == ErrorKind::BrokenPipe;
+            if error.downcast_ref::<io::Error>().is_some_and(left) {
+                return ExitCode::SUCCESS;
+            }
+            eprintln!("trace: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(argument: Option<&str>) -> Outcome<()> {
+    let out = io::stdout().lock();
+    match argument {
         Some("--demo") => demo(out),
-        Some(path) => trace(std::fs::File::open(path)?, out),
-        None => trace(std::io::stdin().lock(), out),
+        Some(option) if option.starts_with('-') => {
+            Err(format!("{option}: trace takes a FILE, --demo or nothing (standard input)").into())
+        }
+        Some(path) => {
+            let file = std::fs::File::open(path).map_err(|error| format!("{path}: {error}"))?;
+            trace(file, out)
+        }
+        None => trace(io::stdin().lock(), out),
     }
 }

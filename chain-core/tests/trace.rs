@@ -43,6 +43,20 @@ fn a_line_that_is_none_is_named() {
     assert!(error.to_string().starts_with("line 3: "), "{error}");
 }
 
+#[test]
+fn an_option_that_does_not_exist_is_named_not_passed_over() {
+    let refused = |config: &str| {
+        let line = format!("{{\"t\":0,\"config\":{config}}}\n");
+        trace(line.as_bytes(), &mut Vec::new()).map_err(|error| error.to_string())
+    };
+    assert_eq!(
+        refused(r#"{"cpucap":5}"#),
+        Err("line 1: cpucap: no such option".to_owned())
+    );
+    assert_eq!(refused(r#"{"cpu_cap":5}"#), Ok(()));
+    assert_eq!(refused("{}"), Ok(()));
+}
+
 /// The documentation's input and output are what the reader really takes and prints.
 #[test]
 fn the_documented_trace_is_what_is_printed() {

@@ -29,6 +29,15 @@ pub fn demo(mut out: impl Write) -> Outcome<()> {
     Ok(())
 }
 
+/// The first key of a `config` line that is none of [`Config`]: a journal of another version may have some,
+/// but who writes one by hand and mistypes it would be told the default's decisions.
+fn unknown_option(text: &str) -> Option<String> {
+    let line: serde_json::Value = serde_json::from_str(text).ok()?;
+    let known = serde_json::to_value(Config::default()).ok()?;
+    let mut keys = line.get("config")?.as_object()?.keys();
+    keys.find(|key| known.get(key.as_str()).is_none()).cloned()
+}
+
 /// Reads lines (`#` begins a comment) and writes actions and records, as the example's own page says.
 ///
 /// # Errors
@@ -40,6 +49,9 @@ pub fn trace(input: impl Read, mut out: impl Write) -> Outcome<()> {
         if !text.trim().is_empty() && !text.starts_with('#') {
             let line: Line =
                 serde_json::from_str(&text).map_err(|e| format!("line {}: {e}", n + 1))?;
+            if let Some(key) = unknown_option(&text) {
+                return Err(format!("line {}: {key}: no such option", n + 1).into());
+            }
             lines.push(line);
         }
     }
