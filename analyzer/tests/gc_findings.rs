@@ -8,7 +8,7 @@ use std::path::Path;
 
 use gc_shared::{analyse, analyse_text, shared};
 use jfr_chains_analyzer::gc::analysis::{Analysis, Builder};
-use jfr_chains_analyzer::gc::findings::{Id, Severity};
+use jfr_chains_analyzer::gc::findings::{Advice, FlagValue, Id, Severity};
 use jfr_chains_analyzer::gc::out::{json, text};
 use jfr_chains_analyzer::gc::record::Cause;
 use jfr_chains_analyzer::input::Input;
@@ -211,6 +211,50 @@ fn failures_and_humongous_objects_are_told_apart_from_promotion() {
         "{typed:?}"
     );
     assert!(typed[0].starts_with("-XX:SurvivorRatio="), "{typed:?}");
+}
+
+/// No advice asks for a young generation that the heap it names cannot hold.
+#[test]
+fn a_young_generation_beyond_the_heap_comes_with_a_heap() {
+    let (Some(vectors), Some(corpus)) = (shared("vectors/gc"), shared("corpus/gclog")) else {
+        return;
+    };
+    let number = |group: &[Advice], flag| {
+        group.iter().find_map(|a| match a.value {
+            FlagValue::Number(n) if a.flag == Some(flag) => Some(n),
+            _ => None,
+        })
+    };
+    let mut beyond = 0;
+    for entry in [vectors, corpus]
+        .iter()
+        .flat_map(|dir| std::fs::read_dir(dir).unwrap())
+    {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "log") {
+            continue;
+        }
+        for judged in analyse(&path).jvms {
+            let heap = judged
+                .jvm
+                .collections
+                .iter()
+                .filter_map(|r| r.heap?.cap)
+                .max();
+            for finding in &judged.findings {
+                for group in finding.advice.chunk_by(|a, b| a.option == b.option) {
+                    let Some((young, heap)) = number(group, "NewSize").zip(heap) else {
+                        continue;
+                    };
+                    let asked = number(group, "MaxHeapSize");
+                    assert!(asked.unwrap_or(heap) > young, "{path:?} {group:?}");
+                    assert_eq!(asked.is_some(), young >= heap, "{path:?} {group:?}");
+                    beyond += u32::from(asked.is_some());
+                }
+            }
+        }
+    }
+    assert!(beyond > 0);
 }
 
 /// The generated table of docs/gc.md: every vector and corpus log with its findings.

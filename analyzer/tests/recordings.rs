@@ -547,3 +547,24 @@ fn class_field_and_method_of_five_leaks_are_in_the_text_and_the_walk_through_sho
         );
     }
 }
+
+#[test]
+fn a_reason_does_not_deny_the_chains_that_are_told() {
+    let root = std::env::var_os("JFR_CHAINS_SHARED").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
+        PathBuf::from,
+    );
+    let name = "corpus/jfr/openjdk+jmc__flight_recording_17eaMonitoredVM10440_3.jfr";
+    let path = root.join(name);
+    if !path.is_file() {
+        eprintln!("skipped: {name} is not at {}", root.display());
+        return;
+    }
+    // Three old objects with a path, all of them the JDK's own; one without; no ten collections.
+    let (_, out, _) = run(&["report", path.to_str().unwrap()]);
+    let reason: String = out.lines().skip(1).take(2).collect::<Vec<_>>().join(" ");
+    assert!(
+        reason.contains("chains of warm-up and of the JDK's own objects only"),
+        "{out}"
+    );
+}

@@ -41,7 +41,7 @@ pub struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For a terminal, 100 columns.
+    /// For a terminal: sentences of 100 columns, a table as wide as it must be.
     Text,
     /// For a ticket.
     Markdown,

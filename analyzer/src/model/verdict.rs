@@ -195,6 +195,12 @@ fn without_agent(evidence: &Evidence<'_>, floor: Trend) -> (Verdict, String) {
              judge by."
                 .to_owned(),
         ),
+        (None, Trend::Unknown) if !evidence.chains.is_empty() => (
+            Verdict::Unknown,
+            "The recording has chains of warm-up and of the JDK's own objects only, and neither growth nor ten \
+             collections to judge by."
+                .to_owned(),
+        ),
         (None, Trend::Unknown) if evidence.old_objects_without_path > 0 => (
             Verdict::Unknown,
             "The recording has old objects without their paths to GC roots.".to_owned(),

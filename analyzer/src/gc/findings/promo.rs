@@ -3,7 +3,7 @@
 use super::series::Series;
 use super::{Advice, Expect, Fact, Finding, FlagValue, Id, Severity};
 use crate::gc::out::units;
-use crate::gc::record::{Cause, Collection, Collector, Promoted, Why};
+use crate::gc::record::{Cause, Collection, Collector, MIB, Promoted, Why};
 use crate::gc::rules::cause;
 use crate::gc::rules::sizing::{Need, Young};
 
@@ -352,6 +352,7 @@ pub fn small_young(s: &Series<'_>, found: &[Finding]) -> Option<Finding> {
             .to_owned(),
         why: format!("{} of survivors fit from the first collection on", units::bytes(need.survivors)),
     });
+    f.advice.extend(heap_for(s, size, layout.bytes, 'A'));
     Some(f)
 }
 
@@ -509,12 +510,31 @@ fn keep_young(s: &Series<'_>, at: usize, need: Option<Need>) -> Vec<Advice> {
                     .to_owned(),
             });
         }
+        advice.extend(heap_for(s, size, layout.bytes, option));
         if parallel && option == 'A' {
             advice.push(fixed_sizes('A'));
         }
     }
     advice.sort_by_key(|a| a.option);
     advice
+}
+
+/// The heap that goes with a young generation of `size` bytes instead of `today`, where that would leave the
+/// old generation nothing of the largest heap seen.
+fn heap_for(s: &Series<'_>, size: u64, today: u64, option: char) -> Option<Advice> {
+    let heap = s.jvm.collections.iter().filter_map(|r| r.heap?.cap).max()?;
+    let more = size.saturating_sub(today);
+    (size >= heap).then(|| Advice {
+        option,
+        flag: Some("MaxHeapSize"),
+        value: FlagValue::Number((heap.saturating_add(more)).div_ceil(MIB) * MIB),
+        expect: None,
+        cost: format!("{} more memory", units::bytes(more)),
+        why: format!(
+            "such a young generation is larger than the whole heap was, {}; the old one keeps its size",
+            units::bytes(heap)
+        ),
+    })
 }
 
 fn fixed_sizes(option: char) -> Advice {

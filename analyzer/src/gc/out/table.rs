@@ -5,6 +5,7 @@ use crate::gc::analysis::Judged;
 use crate::gc::findings::series::Series;
 use crate::gc::num::rfc3339;
 use crate::gc::record::{AgeTable, Cause, Collection, Promoted};
+use crate::report::units::counted;
 
 /// Rows shown per JVM.
 const ROWS: usize = 16;
@@ -156,8 +157,8 @@ pub fn limits(judged: &Judged) -> Vec<String> {
         .count();
     if at_most > 0 {
         limits.push(format!(
-            "Exact promoted bytes of {at_most} collections: whole regions bound them from above; \
-             gc+plab=debug in the log has them."
+            "Exact promoted bytes of {}: whole regions bound them from above; gc+plab=debug in the log has them.",
+            counted(at_most as u64, "collection", "collections")
         ));
     }
     let mut reasons: Vec<(&str, usize)> = Vec::new();
@@ -172,7 +173,10 @@ pub fn limits(judged: &Judged) -> Vec<String> {
         }
     }
     for (text, n) in reasons {
-        limits.push(format!("Promoted bytes of {n} collections: {text}."));
+        limits.push(format!(
+            "Promoted bytes of {}: {text}.",
+            counted(n as u64, "collection", "collections")
+        ));
     }
     if jvm.facts.recording
         && young().any(|r| r.desired.is_none())

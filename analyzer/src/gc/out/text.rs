@@ -8,6 +8,7 @@ use super::{table, units};
 use crate::gc::analysis::{Analysis, Judged};
 use crate::gc::findings::{Advice, Finding, Severity};
 use crate::report::safe::terminal;
+use crate::report::units::counted;
 
 /// Columns of running text.
 const WIDTH: usize = 100;
@@ -63,15 +64,16 @@ pub fn head(analysis: &Analysis, judged: &Judged, n: usize) -> String {
         text = format!("JVM {}: ", n + 1);
     }
     text += &format!(
-        "{}, {} young collections",
+        "{}, {}",
         judged.jvm.facts.collector.name(),
-        units::grouped(t.young)
+        counted(t.young, "young collection", "young collections")
     );
     if t.full > 0 {
         text += &format!(", {} full", units::grouped(t.full));
     }
     if t.cycles > 0 {
-        text += &format!(", {} concurrent cycles", units::grouped(t.cycles));
+        text += ", ";
+        text += &counted(t.cycles, "concurrent cycle", "concurrent cycles");
     }
     let mut inputs: Vec<usize> = judged.jvm.collections.iter().map(|r| r.input).collect();
     inputs.dedup();
