@@ -20,38 +20,98 @@ pub struct Journal {
     pub missing: u64,
 }
 
-/// Reads the `jfrchains.CoreInput` events of recordings of one JVM, in order of their numbers.
-pub fn read(recordings: &[Recording]) -> Journal {
-    let mut events: Vec<(i64, String)> = recordings
+/// One event of a journal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Numbered {
+    sequence: i64,
+    text: String,
+    /// When it was written, ns since the epoch.
+    at: i64,
+}
+
+impl Numbered {
+    /// Whether its first line is the options, `config`, or a whole `state`.
+    fn begins_with(&self, key: &str) -> bool {
+        let entry = self.text.split_once(',').map_or("", |(_, rest)| rest);
+        entry.strip_prefix('"').is_some_and(|entry| {
+            entry
+                .strip_prefix(key)
+                .is_some_and(|rest| rest.starts_with("\":"))
+        })
+    }
+}
+
+/// Reads the `jfrchains.CoreInput` events of recordings of one JVM, in order of their numbers; the starts of an
+/// agent that was stopped and started again one after the other.
+///
+/// # Errors
+/// Two journals run at once: the recordings are of several JVMs.
+pub fn read(recordings: &[Recording]) -> Result<Journal, SeveralJvms> {
+    let mut events: Vec<Numbered> = recordings
         .iter()
         .flat_map(|recording| {
             recording.map_chunks(|chunk| {
                 chunk
                     .events()
                     .filter(|event| event.name() == CoreInput::SCHEMA.name)
-                    .map(|event| CoreInput::decode(&Fields(&event)))
-                    .map(|input| (input.sequence, input.text))
+                    .map(|event| {
+                        let input = CoreInput::decode(&Fields(&event));
+                        Numbered {
+                            sequence: input.sequence,
+                            text: input.text,
+                            at: event.start().map_or(i64::MIN, |start| start.0),
+                        }
+                    })
                     .collect::<Vec<_>>()
             })
         })
         .flatten()
         .collect();
-    events.sort_by_key(|(sequence, _)| *sequence);
-    events.dedup_by_key(|(sequence, _)| *sequence);
-    let span = match (events.first(), events.last()) {
-        (Some((first, _)), Some((last, _))) => last.saturating_sub(*first).saturating_add(1),
-        _ => 0,
-    };
-    let missing = u64::try_from(span)
-        .unwrap_or(0)
-        .saturating_sub(events.len() as u64);
-    Journal {
-        lines: events
-            .iter()
-            .flat_map(|(_, text)| text.lines().map(str::to_owned))
-            .collect(),
-        missing,
+    events.sort();
+    // Overlapping recordings hold the same event.
+    events.dedup_by(|a, b| a.sequence == b.sequence && a.text == b.text);
+    let mut journal = Journal::default();
+    for session in sessions(events)? {
+        let span = match (session.first(), session.last()) {
+            (Some(first), Some(last)) => last.sequence.saturating_sub(first.sequence) + 1,
+            _ => 0,
+        };
+        let span = u64::try_from(span).unwrap_or(0);
+        journal.missing += span.saturating_sub(session.len() as u64);
+        let lines = session.iter().flat_map(|event| event.text.lines());
+        journal.lines.extend(lines.map(str::to_owned));
     }
+    Ok(journal)
+}
+
+/// Two journals run at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the recordings are of several JVMs: replay those of one")]
+pub struct SeveralJvms;
+
+/// Events in order of their numbers, divided by the starts of the agent: each counts from 1.
+fn sessions(mut events: Vec<Numbered>) -> Result<Vec<Vec<Numbered>>, SeveralJvms> {
+    let twice = |pair: &[Numbered]| matches!(pair, [a, b] if a.sequence == b.sequence);
+    let earliest = events.iter().map(|event| event.at).min();
+    let restarted = |event: &Numbered| event.begins_with("config") && Some(event.at) > earliest;
+    if !events.windows(2).any(twice) && !events.iter().any(restarted) {
+        return Ok(vec![events]);
+    }
+    events.sort_by_key(|event| (event.at, event.sequence));
+    let mut sessions: Vec<Vec<Numbered>> = Vec::new();
+    for event in events {
+        match sessions.last_mut() {
+            Some(session) if session.last().is_some_and(|l| l.sequence < event.sequence) => {
+                session.push(event);
+            }
+            None => sessions.push(vec![event]),
+            Some(_) if event.begins_with("config") || event.begins_with("state") => {
+                sessions.push(vec![event]);
+            }
+            Some(_) => return Err(SeveralJvms),
+        }
+    }
+    Ok(sessions)
 }
 
 /// What a replay showed.
@@ -188,5 +248,63 @@ mod tests {
                 .unwrap()
                 .starts_with("0 decisions replayed")
         );
+    }
+
+    fn event(sequence: i64, at: i64, entry: &str) -> Numbered {
+        Numbered {
+            sequence,
+            text: format!("{{\"t\":{at},{entry}}}"),
+            at,
+        }
+    }
+
+    fn of(events: &[Numbered]) -> Result<Vec<Vec<i64>>, SeveralJvms> {
+        let mut events = events.to_vec();
+        events.sort();
+        let numbers = |session: Vec<Numbered>| session.iter().map(|e| e.sequence).collect();
+        sessions(events).map(|all| all.into_iter().map(numbers).collect())
+    }
+
+    const CONFIG: &str = "\"config\":{}";
+    const STATE: &str = "\"state\":{}";
+    const FACT: &str = "\"fact\":\"swept\"";
+
+    #[test]
+    fn one_start_is_one_session_whatever_the_clock_does() {
+        let events = [event(1, 50, CONFIG), event(2, 60, FACT), event(3, 55, FACT)];
+        assert_eq!(of(&events), Ok(vec![vec![1, 2, 3]]));
+    }
+
+    #[test]
+    fn an_agent_that_was_started_again_counts_from_one_again() {
+        let again = [
+            event(1, 10, CONFIG),
+            event(2, 20, FACT),
+            event(1, 30, CONFIG),
+            event(2, 40, FACT),
+            event(3, 50, FACT),
+        ];
+        assert_eq!(of(&again), Ok(vec![vec![1, 2], vec![1, 2, 3]]));
+        // The recording began in the middle of the first start, and no number is there twice.
+        let middle = [
+            event(8, 10, STATE),
+            event(9, 20, FACT),
+            event(1, 30, CONFIG),
+            event(2, 40, FACT),
+        ];
+        assert_eq!(of(&middle), Ok(vec![vec![8, 9], vec![1, 2]]));
+    }
+
+    #[test]
+    fn two_journals_at_once_are_refused() {
+        let both = [
+            event(1, 10, CONFIG),
+            event(2, 30, FACT),
+            event(3, 50, FACT),
+            event(1, 20, CONFIG),
+            event(2, 40, FACT),
+            event(3, 60, FACT),
+        ];
+        assert_eq!(of(&both), Err(SeveralJvms));
     }
 }

@@ -280,3 +280,24 @@ fn a_check_keeps_to_80_columns() {
         }
     }
 }
+
+#[test]
+fn a_replay_takes_one_start_of_an_agent_after_the_other() {
+    // Two starts, one after the other, each counted from 1; in any order of the files.
+    for files in [
+        ["orders-leak.jfr", "two-leaks.jfr"],
+        ["two-leaks.jfr", "orders-leak.jfr"],
+    ] {
+        let output = run_in(&fixtures(), &[&["replay"], &files[..]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said, "272 decisions replayed, 0 decided otherwise\n");
+    }
+    // The same events twice are the same events.
+    let output = run_in(
+        &fixtures(),
+        &["replay", "orders-leak.jfr", "orders-leak.jfr"],
+    );
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "121 decisions replayed, 0 decided otherwise\n");
+}

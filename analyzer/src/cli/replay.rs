@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     for path in &args.files {
         recordings.push(open(path)?);
     }
-    let journal = replay::read(&recordings);
+    let journal = replay::read(&recordings)?;
     for recording in &recordings {
         let path = recording.path().display().to_string();
         for lost in recording.visit(|_| {}) {
