@@ -159,8 +159,9 @@ fn exercise(bytes: &[u8]) -> u64 {
 /// Events of the end of a chunk that [`exercise_end`] reads: where a cut can have done something.
 const LAST: u64 = 16;
 
-/// As [`exercise`], but of the events only the last few of each chunk have their fields read: a cut
-/// leaves the bytes before them as they were. Returns how many events there were.
+/// As [`exercise`], but of the events only the last few of each chunk have their fields read, and
+/// nothing is recovered: a cut leaves the bytes before it as they were. Returns how many events
+/// there were.
 fn exercise_end(bytes: &[u8]) -> u64 {
     let Ok(recording) = Recording::from_bytes("cut.jfr", bytes.to_vec()) else {
         return 0;
@@ -169,26 +170,20 @@ fn exercise_end(bytes: &[u8]) -> u64 {
     for chunk in recording.chunks() {
         total += chunk.event_count();
         let early = usize::try_from(chunk.event_count().saturating_sub(LAST)).unwrap();
+        let mut last = 0;
         for event in chunk.events().skip(early) {
+            last += 1;
             event.start();
             visit(&event, 0);
             let _ = event.verify();
             assert!(event.file_offset() + event.size() as u64 <= bytes.len() as u64);
         }
+        assert_eq!(last, chunk.event_count().min(LAST));
         assert!(
             chunk
                 .skipped()
                 .all(|lost| lost.offset <= bytes.len() as u64)
         );
-    }
-    let mut whole = Vec::new();
-    let recovered = recover(&recording, &mut whole).unwrap();
-    assert_eq!(recovered.events, total);
-    if recovered.chunks > 0 {
-        let again = Recording::from_bytes("whole.jfr", whole).unwrap();
-        assert_eq!(again.skipped(), []);
-        let events: u64 = again.chunks().map(|chunk| chunk.event_count()).sum();
-        assert_eq!(events, total);
     }
     total
 }
@@ -249,10 +244,12 @@ fn every_event_boundary_of_a_mebibyte_gives_a_result() {
             boundaries.push(usize::try_from(event.file_offset()).unwrap() + event.size());
         }
     }
+    // One chunk's last event ends where the next chunk starts.
     boundaries.sort_unstable();
+    boundaries.dedup();
     let whole = exercise(&bytes);
-    // Of all boundaries some are exercised in full.
-    let (step, full) = if long() { (1, 509) } else { (1_999, 5) };
+    // At some of the boundaries everything is done.
+    let (step, full) = if long() { (1, 127) } else { (1_999, 5) };
     let mut tried = 0;
     let mut before = 0;
     for (number, boundary) in boundaries.iter().step_by(step).enumerate() {

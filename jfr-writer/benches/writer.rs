@@ -1,5 +1,7 @@
-//! Events a second and chains a second, without waiting for the device.
+//! Events and chains a second of CPU time, without waiting for the device.
 
+use cpu_time::ProcessTime;
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jfr_format::entity::ClassInfo;
 use jfr_format::path::{ChainPath, Edge, Link, Root};
@@ -18,6 +20,38 @@ const CLOCK: Clock = Clock {
 
 /// Events between two flushes.
 const BATCH: i64 = 10_000;
+
+/// CPU time of the process: what others do on the machine is not in it.
+struct Cpu;
+
+impl Measurement for Cpu {
+    type Intermediate = ProcessTime;
+    type Value = Duration;
+
+    fn start(&self) -> ProcessTime {
+        ProcessTime::now()
+    }
+
+    fn end(&self, start: ProcessTime) -> Duration {
+        start.elapsed()
+    }
+
+    fn add(&self, one: &Duration, other: &Duration) -> Duration {
+        *one + *other
+    }
+
+    fn zero(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn to_f64(&self, value: &Duration) -> f64 {
+        WallTime.to_f64(value)
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        WallTime.formatter()
+    }
+}
 
 fn open(folder: &tempfile::TempDir) -> Option<Recording> {
     let options = Options {
@@ -42,7 +76,7 @@ fn chain() -> ChainPath {
     }
 }
 
-fn writer(criterion: &mut Criterion) {
+fn writer(criterion: &mut Criterion<Cpu>) {
     let Ok(folder) = tempfile::tempdir() else {
         return;
     };
@@ -97,5 +131,9 @@ fn writer(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, writer);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(Cpu);
+    targets = writer
+}
 criterion_main!(benches);

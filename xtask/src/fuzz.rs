@@ -3,6 +3,7 @@
 use crate::steps;
 use anyhow::{Context as _, ensure};
 use jfr_chains_tests::workspace;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The targets, with the longest input of each in bytes: about twice its largest seed.
@@ -22,6 +23,9 @@ pub struct Options {
     /// Executions of each target.
     #[arg(long, default_value_t = 10_000_000)]
     runs: u64,
+    /// Folder of the corpora, one below it for each target; `fuzz/corpus` by default.
+    #[arg(long)]
+    corpus: Option<PathBuf>,
     /// Installs nothing: errs when cargo-fuzz is missing.
     #[arg(long)]
     no_install: bool,
@@ -30,7 +34,10 @@ pub struct Options {
 /// Runs the targets one after the other; errs at the first crash, hang or excess of memory.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     install(options.no_install)?;
-    let corpus = workspace().join("fuzz/corpus");
+    let corpus = match &options.corpus {
+        Some(folder) => std::path::absolute(folder)?,
+        None => workspace().join("fuzz/corpus"),
+    };
     let mut seeds = Command::new(steps::cargo());
     seeds
         .args(["test", "--quiet", "--package", "jfr-chains-analyzer"])
@@ -40,7 +47,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     for (target, longest) in TARGETS {
         let named = |name: &String| name == target;
         if options.targets.is_empty() || options.targets.iter().any(named) {
-            steps::run(&mut fuzz(target, longest, options.runs))?;
+            let corpus = corpus.join(target);
+            std::fs::create_dir_all(&corpus)?;
+            steps::run(&mut fuzz(target, &corpus, longest, options.runs))?;
         }
     }
     Ok(())
@@ -48,21 +57,16 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// One target. There is no `unsafe` to sanitize in what it runs, and without the address sanitizer
 /// it makes several times as many executions a second.
-fn fuzz(target: &str, longest: u32, runs: u64) -> Command {
+fn fuzz(target: &str, corpus: &Path, longest: u32, runs: u64) -> Command {
     let mut fuzz = Command::new("cargo");
     // The toolchain of this task must not be that of the target.
     fuzz.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
-    fuzz.args([
-        "+nightly",
-        "fuzz",
-        "run",
-        "--sanitizer",
-        "none",
-        target,
-        "--",
-    ])
-    .args([format!("-runs={runs}"), format!("-max_len={longest}")])
-    .args(["-timeout=1", "-rss_limit_mb=512", "-print_final_stats=1"]);
+    fuzz.args(["+nightly", "fuzz", "run", "--sanitizer", "none", target])
+        .arg(corpus)
+        .arg("--")
+        .args([format!("-runs={runs}"), format!("-max_len={longest}")])
+        // Wall time: on a busy machine a healthy execution can wait for seconds.
+        .args(["-timeout=20", "-rss_limit_mb=512", "-print_final_stats=1"]);
     fuzz
 }
 
