@@ -106,16 +106,25 @@ fn chain_path(chain: &Chain) -> ChainPath {
             kind: root.kind,
             description,
         },
-        links: chain.hops.iter().map(link).collect(),
+        links: chain
+            .hops
+            .iter()
+            .enumerate()
+            .map(|(at, hop)| {
+                let holder = at.checked_sub(1).and_then(|at| chain.hops.get(at));
+                link(hop, holder)
+            })
+            .collect(),
     }
 }
 
-fn link(hop: &Hop) -> Link {
+fn link(hop: &Hop, holder: Option<&Hop>) -> Link {
+    let size = |hop: &Hop| hop.size.and_then(|size| i32::try_from(size).ok());
     let name = || hop.edge.name.clone();
     let edge = match hop.edge.kind {
         EdgeKind::Array => Edge::Array {
             index: hop.edge.index.and_then(|index| i32::try_from(index).ok()),
-            length: None,
+            length: holder.and_then(size),
         },
         EdgeKind::Static => Edge::Static {
             name: name().unwrap_or_default(),
@@ -133,6 +142,7 @@ fn link(hop: &Hop) -> Link {
     Link {
         edge,
         class: Arc::new(ClassInfo::named(runtime_name(&hop.class))),
+        size: size(hop),
         run: u32::try_from(hop.run).unwrap_or(u32::MAX),
     }
 }

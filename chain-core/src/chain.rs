@@ -216,6 +216,9 @@ pub struct Hop {
     pub run: u32,
     /// Distinct referents this hop's object led to over the tallied instances; above 1 = it grows.
     pub fan_out: u32,
+    /// Length of an array, or elements of a collection of the JDK that counts them; display only, of one moment.
+    /// `None` for other objects and for runs.
+    pub size: Option<u32>,
 }
 
 /// One observed path from a GC root to an object of a candidate class; hops run from root to leaf.

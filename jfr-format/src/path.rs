@@ -8,7 +8,8 @@
 //!   -> [17/64] java.util.HashMap$Node x3 -> .value com.acme.Order
 //! ```
 //!
-//! A link is an edge, the class it reaches and, for a run of the same class and edge, `x` and its length. Edges:
+//! A link is an edge, the class it reaches, for a collection (or an array at the end) `#` and its size and, for a run of
+//! the same class and edge, `x` and its length. An array that holds the next link has its length in that edge. Edges:
 //! `.name` a field, `::name` a static field, `[index/length]`, `[index]` or `[*]` an array slot, `<name>` any
 //! other. A word with a space, a quote, a backslash or a control character is quoted; inside quotes `\"`, `\\`
 //! and `\u{hex}` stand for themselves.
@@ -171,6 +172,8 @@ pub struct Link {
     pub edge: Edge,
     /// Class of the object.
     pub class: Arc<ClassInfo>,
+    /// Elements of a collection, length of an array that is the last link; `None` when it was not read.
+    pub size: Option<i32>,
     /// Consecutive hops of this class and edge that it stands for, at least 1.
     pub run: u32,
 }
@@ -212,6 +215,9 @@ impl ChainPath {
             }
             out.push(' ');
             word(&mut out, &readable_class(&link.class.name));
+            if let Some(size) = link.size {
+                _ = write!(out, " #{size}");
+            }
             if link.run > 1 {
                 _ = write!(out, " x{}", link.run);
             }
@@ -237,14 +243,20 @@ impl ChainPath {
         };
         let mut links = Vec::new();
         for part in parts {
-            let (edge, class, run) = match part {
-                [edge, class] => (edge, class, 1),
-                [edge, class, run] => (edge, class, run.text.strip_prefix('x')?.parse().ok()?),
-                _ => return None,
+            let [edge, class, more @ ..] = part else {
+                return None;
             };
+            let (mut size, mut run) = (None, 1);
+            for word in more {
+                match word.text.strip_prefix('#') {
+                    Some(text) => size = Some(text.parse().ok()?),
+                    None => run = word.text.strip_prefix('x')?.parse().ok()?,
+                }
+            }
             links.push(Link {
                 edge: parse_edge(&edge.text)?,
                 class: Arc::new(ClassInfo::named(binary_class(&class.text))),
+                size,
                 run,
             });
         }
@@ -424,6 +436,7 @@ mod tests {
         Link {
             edge,
             class: Arc::new(ClassInfo::named(class)),
+            size: None,
             run,
         }
     }
@@ -479,7 +492,15 @@ mod tests {
                     -> .table java.util.HashMap$Node[] -> [17/64] java.util.HashMap$Node \
                     -> .next java.util.HashMap$Node x3 -> [*] com.acme.Order";
         assert_eq!(chain.to_text(), text);
-        assert_eq!(ChainPath::parse(text), Some(chain));
+        assert_eq!(ChainPath::parse(text), Some(chain.clone()));
+        let mut sized = chain;
+        sized.links[0].size = Some(120_331);
+        sized.links[3].size = Some(0);
+        let text = text
+            .replace("java.util.HashMap ->", "java.util.HashMap #120331 ->")
+            .replace(" x3", " #0 x3");
+        assert_eq!(sized.to_text(), text);
+        assert_eq!(ChainPath::parse(&text), Some(sized));
     }
 
     #[test]
@@ -490,6 +511,8 @@ mod tests {
             "jni-global -> .x",
             "jni-global -> x y",
             "jni-global -> [q] y",
+            "jni-global -> .x y #z",
+            "jni-global -> .x y z",
             "\"open",
         ] {
             assert_eq!(ChainPath::parse(text), None, "{text}");
@@ -511,11 +534,14 @@ mod tests {
         fn every_chain_reads_back(
             kind in proptest::sample::select(RootKind::ALL.to_vec()),
             description in ".*",
-            links in proptest::collection::vec((edges(), "[^\\[\\];]*", 1_u32..), 0..8),
+            links in proptest::collection::vec((edges(), "[^\\[\\];]*", any::<Option<i32>>(), 1_u32..), 0..8),
         ) {
             let chain = ChainPath {
                 root: Root { kind, description },
-                links: links.into_iter().map(|(edge, class, run)| link(edge, &class, run)).collect(),
+                links: links
+                    .into_iter()
+                    .map(|(edge, class, size, run)| Link { size, ..link(edge, &class, run) })
+                    .collect(),
             };
             prop_assert_eq!(ChainPath::parse(&chain.to_text()), Some(chain));
         }

@@ -69,6 +69,7 @@ fn chain() -> ChainPath {
         },
         class: Arc::new(ClassInfo::named(format!("com.acme.Class{at}"))),
         run: 1,
+        size: None,
     };
     ChainPath {
         root: Root::default(),

@@ -179,6 +179,7 @@ mod tests {
             },
             class: Arc::new(ClassInfo::named("com.acme.Node")),
             run: 1,
+            size: None,
         };
         ChainPath {
             root: Root::default(),

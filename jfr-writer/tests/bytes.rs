@@ -21,6 +21,7 @@ fn ten_hops(number: i64) -> ChainPath {
         edge: Edge::Field { name: name.into() },
         class: class(of),
         run: 1,
+        size: (name == "inner").then_some(120_331),
     };
     chain
         .links

@@ -137,6 +137,7 @@ fn hop_events(chain: i64, observed: &Chain, path: &ChainPath) -> Vec<Hop> {
                 edge_name: hop.edge.name.as_deref().map(Name::from),
                 array_index,
                 array_size,
+                size: hop.size.map(|size| int(size.into())),
                 run: int(hop.run.max(1).into()),
                 fan_out: (hop.fan_out > 0).then(|| int(hop.fan_out.into())),
             }
@@ -155,18 +156,29 @@ pub fn chain_path(chain: &Chain, names: &Names) -> ChainPath {
         links: chain
             .hops
             .iter()
-            .map(|hop| link(hop, &chain.root, names))
+            .enumerate()
+            .map(|(at, hop)| {
+                let holder = at.checked_sub(1).and_then(|at| chain.hops.get(at));
+                let next = chain.hops.get(at + 1);
+                // The next link has the length of an array that holds it.
+                let told = next.is_some_and(|next| next.edge.kind == EdgeKind::Array);
+                let link = link(hop, holder, &chain.root, names);
+                Link {
+                    size: link.size.filter(|_| !told),
+                    ..link
+                }
+            })
             .collect(),
     }
 }
 
-fn link(hop: &CoreHop, root: &CoreRoot, names: &Names) -> Link {
+fn link(hop: &CoreHop, holder: Option<&CoreHop>, root: &CoreRoot, names: &Names) -> Link {
     let name = || hop.edge.name.as_deref().unwrap_or("?").to_owned();
     let edge = match hop.edge.kind {
         EdgeKind::Field => Edge::Field { name: name() },
         EdgeKind::Array => Edge::Array {
             index: hop.edge.index.and_then(|index| i32::try_from(index).ok()),
-            length: None,
+            length: holder.and_then(|holder| Some(int(holder.size?.into()))),
         },
         EdgeKind::Static => Edge::Static { name: name() },
         // The root's own reference to the first object: a static field's name, or the root itself.
@@ -192,6 +204,7 @@ fn link(hop: &CoreHop, root: &CoreRoot, names: &Names) -> Link {
     Link {
         edge,
         class,
+        size: hop.size.map(|size| int(size.into())),
         run: hop.run.max(1),
     }
 }
@@ -265,13 +278,19 @@ mod tests {
                 ..CoreRoot::default()
             },
             hops: vec![
-                hop(EdgeKind::Root, None, None, "java.util.HashMap"),
-                hop(
-                    EdgeKind::Field,
-                    Some("table"),
-                    None,
-                    "java.util.HashMap$Node[]",
-                ),
+                CoreHop {
+                    size: Some(120_331),
+                    ..hop(EdgeKind::Root, None, None, "java.util.HashMap")
+                },
+                CoreHop {
+                    size: Some(262_144),
+                    ..hop(
+                        EdgeKind::Field,
+                        Some("table"),
+                        None,
+                        "java.util.HashMap$Node[]",
+                    )
+                },
                 hop(EdgeKind::Array, None, Some(17), "java.util.HashMap$Node"),
                 hop(EdgeKind::Field, Some("value"), None, "a.Order"),
             ],
@@ -280,8 +299,8 @@ mod tests {
         let path = chain_path(&chain, &Names::default());
         assert_eq!(
             path.to_text(),
-            "static-field a.OrderCache.BY_CUSTOMER -> ::BY_CUSTOMER java.util.HashMap -> .table java.util.HashMap$Node[] \
-             -> [17] java.util.HashMap$Node -> .value a.Order"
+            "static-field a.OrderCache.BY_CUSTOMER -> ::BY_CUSTOMER java.util.HashMap #120331 \
+             -> .table java.util.HashMap$Node[] -> [17/262144] java.util.HashMap$Node -> .value a.Order"
         );
         assert_eq!(
             ChainPath::parse(&path.to_text()).map(|p| p.links.len()),
@@ -289,6 +308,29 @@ mod tests {
         );
         let events = hop_events(3, &chain, &path);
         assert_eq!(events[2].array_index, Some(17));
+        assert_eq!(events[2].array_size, Some(262_144));
+        let sizes: Vec<_> = events.iter().map(|hop| hop.size).collect();
+        assert_eq!(sizes, [Some(120_331), Some(262_144), None, None]);
+        let bare = |chain: &Chain| {
+            let hops = chain.hops.iter();
+            let hops = hops.map(|hop| CoreHop {
+                size: None,
+                ..hop.clone()
+            });
+            Chain {
+                hops: hops.collect(),
+                ..chain.clone()
+            }
+        };
+        // Sizes grow from sighting to sighting: they are no part of what a leak is known by.
+        assert_eq!(
+            signature::signature(&chain),
+            signature::signature(&bare(&chain))
+        );
+        assert_eq!(
+            signature::identity(&chain),
+            signature::identity(&bare(&chain))
+        );
         assert_eq!(events[1].class_name, "java.util.HashMap$Node[]".into());
     }
 

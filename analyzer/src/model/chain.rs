@@ -198,6 +198,9 @@ pub struct Hop {
     pub edge: Edge,
     /// How many such hops follow each other, at least 1.
     pub run: u64,
+    /// Length of an array or elements of a collection, when told; of one moment, and no part of a signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
 }
 
 /// One Java frame.

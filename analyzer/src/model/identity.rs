@@ -170,6 +170,7 @@ mod tests {
                 index: None,
             },
             run,
+            size: None,
         }
     }
 

@@ -230,6 +230,7 @@ mod tests {
                 index: None,
             },
             run: 1,
+            size: None,
         }
     }
 

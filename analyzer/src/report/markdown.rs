@@ -118,7 +118,7 @@ fn path_text(chain: &Chain) -> String {
     for line in path::lines(chain) {
         let indent = if line.part == Part::Root { "" } else { "  " };
         out.push_str(indent);
-        out.push_str(&line.holder);
+        out.push_str(&line.object());
         if !line.edge.is_empty() {
             out.push(' ');
             out.push_str(&line.edge);

@@ -8,12 +8,27 @@ use crate::model::{Chain, EdgeKind, Hop};
 pub struct Line {
     /// The object's class, or the root in words for the first line.
     pub holder: String,
+    /// Length of the array, or elements of the collection.
+    pub size: Option<u64>,
     /// `.field`, `[]` or empty; empty for the leaf.
     pub edge: String,
     /// What else there is to say.
     pub note: Option<String>,
     /// What the line is, for colours and indentation.
     pub part: Part,
+}
+
+impl Line {
+    /// The object as it is shown: `Object[12,345]`, `java.util.HashMap (size 120,331)`.
+    pub fn object(&self) -> String {
+        let Some(size) = self.size.map(units::count) else {
+            return self.holder.clone();
+        };
+        match self.holder.split_once("[]") {
+            Some((element, further)) => format!("{element}[{size}]{further}"),
+            None => format!("{} (size {size})", self.holder),
+        }
+    }
 }
 
 /// Which part of the chain a line shows.
@@ -46,6 +61,7 @@ pub fn lines(chain: &Chain) -> Vec<Line> {
             if at == gap.start {
                 out.push(Line {
                     holder: format!("... {} more hops ...", gap.len()),
+                    size: None,
                     edge: String::new(),
                     note: None,
                     part: Part::Gap,
@@ -77,6 +93,7 @@ fn root_line(chain: &Chain) -> Line {
     let adds = root.class.is_none() && root.thread.is_none() && !root.text.is_empty();
     Line {
         holder: what,
+        size: None,
         edge: String::new(),
         note: adds.then(|| root.text.clone()),
         part: Part::Root,
@@ -92,6 +109,7 @@ fn hop_line(hop: &Hop, next: Option<&Hop>) -> Line {
     let note = (hop.run > 1).then(|| format!("{} in a row", units::count(hop.run)));
     Line {
         holder: hop.class.clone(),
+        size: hop.size.filter(|_| hop.run == 1),
         edge,
         note,
         part: if next.is_some() {
@@ -111,5 +129,32 @@ pub fn edge_words(hop: &Hop) -> String {
         (EdgeKind::Class, name) => format!("<{}>", name.unwrap_or("class")),
         (_, Some(name)) => format!(".{name}"),
         (_, None) => "->".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_has_its_length_in_its_brackets_and_a_collection_its_size_behind() {
+        let line = |class: &str, size| Line {
+            holder: class.to_owned(),
+            size,
+            edge: String::new(),
+            note: None,
+            part: Part::Hop,
+        };
+        let shown = |class, size| line(class, size).object();
+        assert_eq!(
+            shown("java.lang.Object[]", Some(12_345)),
+            "java.lang.Object[12,345]"
+        );
+        assert_eq!(shown("int[][]", Some(3)), "int[3][]");
+        assert_eq!(
+            shown("java.util.HashMap", Some(120_331)),
+            "java.util.HashMap (size 120,331)"
+        );
+        assert_eq!(shown("java.util.HashMap", None), "java.util.HashMap");
     }
 }

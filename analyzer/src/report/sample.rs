@@ -21,6 +21,11 @@ fn hop(class: &str, kind: EdgeKind, name: Option<&str>, run: u64) -> Hop {
             index: (kind == EdgeKind::Array).then_some(17),
         },
         run,
+        size: match class {
+            "java.util.HashMap" => Some(120_331),
+            "java.util.HashMap$Node[]" => Some(262_144),
+            _ => None,
+        },
     }
 }
 

@@ -160,7 +160,8 @@ fn held_by(chain: &Chain, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn hop(out: &mut dyn Write, line: &Line) -> io::Result<()> {
-    let holder = terminal(&line.holder);
+    let holder = line.object();
+    let holder = terminal(&holder);
     let edge = terminal(&line.edge);
     let (label, indent, style) = match line.part {
         Part::Root => ("Held by", VALUE, ROOT),

@@ -177,6 +177,7 @@ pub fn assemble(leaves: &[NodeId], arena: &PathArena, names: &dyn Names) -> Opti
             edge,
             run: step.run,
             fan_out: fan_out(&paths, i),
+            size: None,
         });
     }
     Some(classify(Chain {

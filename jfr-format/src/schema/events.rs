@@ -54,6 +54,7 @@ declare_events! {
         edge_name: Option<Name> = "edgeName", "Edge Name", "Name of the field";
         array_index: Option<i32> = "arrayIndex", "Array Index", "Index in the holding array";
         array_size: Option<i32> = "arraySize", "Array Size", "Length of the holding array";
+        size: Option<i32> = "size", "Size", "Length of an array, or elements of a collection of the JDK that counts them, when the chain was read";
         run: i32 = "run", "Run", "Consecutive hops of this class and edge that this one stands for";
         fan_out: Option<i32> = "fanOut", "Fan-Out", "Distinct referents that it led to over the instances; above 1 it grows";
     }

@@ -76,6 +76,7 @@ pub fn path() -> ChainPath {
         edge,
         class: class(name),
         run: 1,
+        size: (name == "java.util.HashMap").then_some(57),
     };
     let field = |name: &str| Edge::Field { name: name.into() };
     ChainPath {

@@ -122,9 +122,11 @@ impl Shape {
         };
         let chains = report.get("chains").and_then(Value::as_array);
         let mut chains = chains.into_iter().flatten();
-        let leak = chains.find(|chain| self.fits(chain)).map(Leak::of);
+        let told = chains.find(|chain| self.fits(chain));
+        let sizes = told.map_or(Ok(()), sized);
+        let leak = told.map(Leak::of);
         Ok(Outcome {
-            truth: truth.and(confirmed),
+            truth: truth.and(confirmed).and(sizes),
             found_after,
             leak,
             report,
@@ -147,6 +149,25 @@ impl Shape {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether every array of a chain has its length and every collection that counts its elements in a plain field its
+/// size.
+fn sized(chain: &Value) -> Result<(), String> {
+    const COUNTING: [&str; 3] = [
+        "java.util.HashMap",
+        "java.util.ArrayList",
+        "java.util.WeakHashMap",
+    ];
+    let hops = chain["hops"].as_array().into_iter().flatten();
+    let mut due = hops.filter(|hop| {
+        let class = hop["class"].as_str().unwrap_or_default();
+        hop["run"] == 1 && (class.ends_with("[]") || COUNTING.contains(&class))
+    });
+    match due.find(|hop| hop.get("size").and_then(Value::as_u64).is_none()) {
+        Some(hop) => Err(format!("without a size: {hop}")),
+        None => Ok(()),
     }
 }
 

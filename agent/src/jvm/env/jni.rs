@@ -564,6 +564,26 @@ impl<'f> Jni<'f> {
         self.local(unsafe { (self.table().GetObjectField)(self.raw(), obj.raw(), field.raw()) })
     }
 
+    /// An `int` field's value.
+    ///
+    /// # Safety
+    /// `field` is an instance field of type `int` of the object's class.
+    #[must_use]
+    pub unsafe fn int_field(&self, obj: &Obj<'_>, field: FieldId) -> i32 {
+        // SAFETY: the caller's promise.
+        unsafe { (self.table().GetIntField)(self.raw(), obj.raw(), field.raw()) }
+    }
+
+    /// A `long` field's value.
+    ///
+    /// # Safety
+    /// `field` is an instance field of type `long` of the object's class.
+    #[must_use]
+    pub unsafe fn long_field(&self, obj: &Obj<'_>, field: FieldId) -> i64 {
+        // SAFETY: the caller's promise.
+        unsafe { (self.table().GetLongField)(self.raw(), obj.raw(), field.raw()) }
+    }
+
     /// A static reference field's value; `None` for null. Never ask a class that is not initialised.
     ///
     /// # Safety

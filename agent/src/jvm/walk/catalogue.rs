@@ -12,6 +12,7 @@ use super::layout::{Field, Layout, Plan, Targets, plan};
 use super::library::{RefKind, reference_kind, role};
 use super::names::java_name;
 use super::sigs::Mix;
+use super::size::{SizeField, size_field};
 use super::types::Types;
 use crate::jvm::env::raw_jvmti::{
     JVMTI_CLASS_STATUS_ERROR, JVMTI_CLASS_STATUS_INITIALIZED, JVMTI_CLASS_STATUS_PREPARED,
@@ -67,6 +68,8 @@ pub struct Class {
     pub candidate: Option<u8>,
     /// The kind of `Reference` it is or extends.
     pub reference: Option<RefKind>,
+    /// Where a collection of the JDK counts its elements.
+    pub size: Option<SizeField>,
     /// Instances are platform threads.
     pub is_thread: bool,
     /// Whether the current search has followed the edge from an instance to this class.
@@ -259,6 +262,7 @@ impl Catalogue {
             layout: Layout::Unknown,
             plan: Plan::Undecided,
             reference: None,
+            size: None,
             is_thread: false,
             mirror_seen: false,
             seen: 0,
@@ -333,6 +337,17 @@ impl Catalogue {
         }
         jni.delete(class);
         prepared
+    }
+
+    /// Makes sure that the layout of a class is known of which an instance is at hand.
+    pub(super) fn read_instantiated(&mut self, jni: &Jni<'_>, index: ClassIndex) {
+        let known = self.get(index);
+        if known.is_some_and(|class| matches!(class.layout, Layout::Unknown))
+            && let Some(class) = self.upgrade(jni, index)
+        {
+            self.read_layout(jni, index, &class);
+            jni.delete(class);
+        }
     }
 
     fn loader_of(&mut self, jni: &Jni<'_>, class: &Obj<'_>) -> Loader {
@@ -429,12 +444,14 @@ impl Catalogue {
         }
         let mut groups = Vec::new();
         let mut reference = None;
+        let mut size = None;
         let mut is_thread = false;
         let mut signature = entry.signature.clone();
         let mut is_virtual = false;
         let mut at = jni.new_local(class);
         while let Some(current) = at.take() {
             groups.push(self.declared_fields(&current, &signature, false));
+            size = size.or_else(|| self.declared_size(&current, &signature));
             reference = reference.or_else(|| reference_kind(&signature));
             // Virtual threads are no roots: an unmounted one is an object like any other.
             is_virtual |= signature.as_ref() == "Ljava/lang/BaseVirtualThread;";
@@ -449,6 +466,7 @@ impl Catalogue {
         if let Some(entry) = self.get_mut(index) {
             entry.layout = Layout::Fields(fields.into());
             entry.reference = reference;
+            entry.size = size;
             entry.is_thread = is_thread;
         }
     }
@@ -461,6 +479,20 @@ impl Catalogue {
         ids.into_iter()
             .filter_map(|id| self.reference_field(class, signature, id, statics))
             .collect()
+    }
+
+    /// The field in which a class of `java.util` itself counts its elements.
+    fn declared_size(&self, class: &Obj<'_>, signature: &str) -> Option<SizeField> {
+        if !signature.starts_with("Ljava/util/") {
+            return None;
+        }
+        let ids = self.jvmti.class_fields(class).ok()?;
+        ids.into_iter().find_map(|id| {
+            let (name, declared) = self.jvmti.field_name(class, id).ok()?;
+            let found = size_field(signature, &name, &declared, id)?;
+            let modifiers = self.jvmti.field_modifiers(class, id).ok()?;
+            (modifiers & ACC_STATIC == 0).then_some(found)
+        })
     }
 
     fn reference_field(

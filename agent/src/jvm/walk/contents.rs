@@ -6,6 +6,7 @@ use super::layout::{Layout, Role};
 use super::library::{RefKind, is_value_type};
 use super::nodes::Edge;
 use super::search::element;
+use super::size::size_of;
 use crate::jvm::env::{Jni, Obj};
 
 /// References that are followed beyond the chain.
@@ -46,6 +47,8 @@ pub struct Held {
     pub edge: Edge,
     /// Class of the referent.
     pub to: ClassIndex,
+    /// Size of the referent, where it is an array or a collection that counts.
+    pub size: Option<u32>,
 }
 
 struct Reached<'f> {
@@ -184,6 +187,7 @@ fn read<'f>(
             from: from.class,
             edge,
             to: class,
+            size: size_of(catalogue, jni, &object, class),
         });
         into.push(Reached { object, class, way });
     }

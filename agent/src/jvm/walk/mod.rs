@@ -31,6 +31,7 @@ mod runs;
 pub mod safepoint;
 pub mod search;
 pub mod sigs;
+mod size;
 pub mod stack_roots;
 pub mod tally;
 mod telling;

@@ -22,6 +22,7 @@ use super::roots::Root;
 use super::runs::collapse;
 use super::search::{Search, element, is_of, read_edge};
 use super::sigs::{SigId, Step};
+use super::size::size_of;
 use super::tally::Rank;
 use crate::jvm::env::{FieldId, Jni, Obj};
 
@@ -36,8 +37,21 @@ pub struct Observed<'f> {
     pub root: RootId,
     /// Edge to and node of every object; the index of an array edge is the one that was read now.
     pub steps: Vec<PathStep>,
+    /// Place among `steps` and size of each array and collection, in order.
+    pub sizes: Vec<(usize, u32)>,
     /// The object at the end.
     pub leaf: Obj<'f>,
+}
+
+impl Observed<'_> {
+    /// The size of the object at a place of `steps`.
+    fn size(&self, place: usize) -> Option<u32> {
+        let at = self
+            .sizes
+            .binary_search_by_key(&place, |(at, _)| *at)
+            .ok()?;
+        self.sizes.get(at).map(|(_, size)| *size)
+    }
 }
 
 /// Reads the path to `node` again. `None` when it does not hold any more, or when `abort` is set.
@@ -51,6 +65,7 @@ pub fn observe<'f>(
     let (root, recorded) = search.nodes.path(node, MAX_STEPS)?;
     let mut at = search.roots.read(jni, catalogue, root)?;
     let mut steps: Vec<PathStep> = Vec::with_capacity(recorded.len());
+    let mut sizes = Vec::new();
     for (edge, to) in recorded {
         if abort.load(Ordering::Relaxed) {
             jni.delete(at);
@@ -81,11 +96,16 @@ pub fn observe<'f>(
             jni.delete(at);
             return None;
         }
+        let class = class_at(search, to);
+        if let Some(size) = class.and_then(|class| size_of(catalogue, jni, &at, class)) {
+            sizes.push((steps.len(), size));
+        }
         steps.push((taken, to));
     }
     Some(Observed {
         root,
         steps,
+        sizes,
         leaf: at,
     })
 }
@@ -186,6 +206,7 @@ pub fn tell(
             edge,
             run: run.length,
             fan_out,
+            size: observed.size(run.first).filter(|_| run.length == 1),
         });
         previous_objects = objects;
     }
@@ -216,6 +237,7 @@ pub fn tell_contents(catalogue: &Catalogue, chain: &Chain, contents: &[Held]) ->
             edge: tell_edge_of(catalogue, Some(held.from), held.edge),
             run: 1,
             fan_out: 0,
+            size: held.size,
         });
     }
     told
@@ -237,6 +259,7 @@ pub fn tell_through_loader(loader: Chain, chain: &Chain) -> Chain {
         edge: edge(EdgeKind::Class, None),
         run: 1,
         fan_out: 1,
+        size: None,
     });
     told.hops.extend(chain.hops.iter().cloned());
     told.strength = told.strength.max(chain.strength);

@@ -104,6 +104,7 @@ pub fn chain(event: &Event<'_>, at: EpochNanos) -> Option<Chain> {
             class,
             edge,
             run: 1,
+            size: None,
         });
     }
     let mut chain = Chain::of_path(Producer::Datadog, root, hops, None);

@@ -208,6 +208,7 @@ fn hop(class: String, edge: Edge) -> Hop {
         class,
         edge,
         run: 1,
+        size: None,
     }
 }
 

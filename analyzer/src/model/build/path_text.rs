@@ -13,10 +13,9 @@ pub fn parse(path: &str) -> Vec<Hop> {
     };
     let mut hops: Vec<Hop> = Vec::with_capacity(path.links.len());
     for link in path.links {
-        let holder = hops.last().map_or("", |hop| hop.class.as_str());
         let edge = match link.edge {
             PathEdge::Field { name } => Edge {
-                kind: field_edge_kind(holder, &name),
+                kind: field_edge_kind(hops.last().map_or("", |hop| hop.class.as_str()), &name),
                 name: Some(name),
                 index: None,
             },
@@ -25,11 +24,16 @@ pub fn parse(path: &str) -> Vec<Hop> {
                 name: Some(name),
                 index: None,
             },
-            PathEdge::Array { index, .. } => Edge {
-                kind: EdgeKind::Array,
-                name: None,
-                index: index.and_then(|index| u64::try_from(index).ok()),
-            },
+            PathEdge::Array { index, length } => {
+                if let (Some(holder), Some(length)) = (hops.last_mut(), length) {
+                    holder.size = u64::try_from(length).ok();
+                }
+                Edge {
+                    kind: EdgeKind::Array,
+                    name: None,
+                    index: index.and_then(|index| u64::try_from(index).ok()),
+                }
+            }
             PathEdge::Other { name } => Edge {
                 kind: match EdgeKind::parse(&name) {
                     EdgeKind::Unknown => EdgeKind::Class,
@@ -44,6 +48,7 @@ pub fn parse(path: &str) -> Vec<Hop> {
             class: java_name(&link.class.name).into_owned(),
             edge,
             run: u64::from(link.run.max(1)),
+            size: link.size.and_then(|size| u64::try_from(size).ok()),
         });
     }
     hops
@@ -56,7 +61,7 @@ mod tests {
     #[test]
     fn hops_come_back_from_the_text_of_a_path() {
         let hops = parse(
-            "static-field com.acme.Cache.MAP -> ::MAP java.util.HashMap \
+            "static-field com.acme.Cache.MAP -> ::MAP java.util.HashMap #41 \
              -> .table java.util.HashMap$Node[] -> [17/64] java.util.HashMap$Node \
              -> .next java.util.HashMap$Node x3 -> .value com.acme.V",
         );
@@ -75,6 +80,8 @@ mod tests {
         assert_eq!(hops[1].edge.name.as_deref(), Some("table"));
         assert_eq!(hops[2].edge.index, Some(17));
         assert_eq!(hops[3].run, 3);
+        let sizes: Vec<_> = hops.iter().map(|hop| hop.size).collect();
+        assert_eq!(sizes, [Some(41), Some(64), None, None, None]);
     }
 
     #[test]

@@ -10,6 +10,9 @@ use crate::report::path::{self, Part};
 pub struct Node {
     /// The class, or the root in words.
     label: String,
+    /// The same without a size, which differs from reading to reading.
+    #[serde(skip)]
+    kind: String,
     /// The edge that leads to the first child.
     edge: String,
     /// `root`, `hop`, `gap` or `leaf`.
@@ -47,7 +50,7 @@ fn insert(level: &mut Vec<Node>, lines: &[path::Line], id: &str) {
     };
     let same = |node: &Node| {
         node.part == part
-            && node.label == line.holder
+            && node.kind == line.holder
             && node.edge == line.edge
             && node.chain.is_none()
     };
@@ -55,7 +58,8 @@ fn insert(level: &mut Vec<Node>, lines: &[path::Line], id: &str) {
         Some(at) if !rest.is_empty() => at,
         _ => {
             level.push(Node {
-                label: line.holder.clone(),
+                label: line.object(),
+                kind: line.holder.clone(),
                 edge: line.edge.clone(),
                 part,
                 note: line.note.clone(),

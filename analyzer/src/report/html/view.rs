@@ -216,7 +216,7 @@ fn finding(report: &Report, chain: &Chain, number: usize) -> Finding {
         steps: path::lines(chain)
             .into_iter()
             .map(|line| Step {
-                holder: line.holder.clone(),
+                holder: line.object(),
                 edge: line.edge.clone(),
                 note: line.note.clone(),
                 part: match line.part {

@@ -16,7 +16,12 @@ pub fn own_chain(
 ) -> Chain {
     let kind = RootKind::parse(&event.root_kind).unwrap_or(RootKind::Unknown);
     let mut root = super::super::root_words::parse(kind, &event.root_description);
+    // Recordings of earlier versions tell an array's length with what it holds.
+    let holds: Vec<_> = hops.values().skip(1).map(|hop| hop.array_size).collect();
     let mut out: Vec<Hop> = hops.into_values().map(own_hop).collect();
+    for (hop, held) in out.iter_mut().zip(holds) {
+        hop.size = hop.size.or(held.map(count));
+    }
     if out.is_empty() {
         out = super::super::path_text::parse(&event.path);
     }
@@ -73,6 +78,7 @@ fn own_hop(hop: own::Hop) -> Hop {
             index: hop.array_index.map(count),
         },
         run: count(hop.run).max(1),
+        size: hop.size.map(count),
     }
 }
 
