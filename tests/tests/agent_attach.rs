@@ -109,6 +109,7 @@ fn an_attached_agent_starts_answers_and_stops() {
         );
         assert!(status.contains("\ngates safepoint-debt "), "{status}");
         assert!(status.contains("\nbudgets "), "{status}");
+        assert!(status.contains("\ndropped queue "), "{status}");
 
         let (ok, again) = load("interval=1m");
         assert!(
