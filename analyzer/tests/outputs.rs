@@ -91,6 +91,21 @@ fn a_verdict_survives_a_reader_that_has_enough() {
 }
 
 #[test]
+fn a_check_of_inputs_that_were_not_read_says_so_to_the_build_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let healthy = recording("orders-healthy.jfr");
+    for inputs in [&["nosuch.jfr"][..], &["nosuch.jfr", &healthy]] {
+        let args = [&["check", "--junit", "leaks.xml"], inputs].concat();
+        let output = run_in(dir.path(), &args);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let junit = std::fs::read_to_string(dir.path().join("leaks.xml")).unwrap();
+        assert!(junit.contains("nosuch.jfr: No such file"), "{junit}");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("PASSED"));
+        std::fs::remove_file(dir.path().join("leaks.xml")).unwrap();
+    }
+}
+
+#[test]
 fn a_pipe_is_written_to_and_stays_a_pipe() {
     let dir = tempfile::tempdir().unwrap();
     let fifo = dir.path().join("fifo");

@@ -24,6 +24,7 @@ pub fn evaluate(report: &Report, baseline: &Baseline, policy: &Policy, today: Da
         findings,
         analysed: report.is_analysed(),
         reason: report.reason.clone(),
+        unreadable: Vec::new(),
     }
 }
 

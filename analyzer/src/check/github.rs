@@ -7,6 +7,10 @@ use super::{Level, Outcome, source};
 
 /// Writes one annotation a finding, failures as errors.
 pub fn write(outcome: &Outcome, roots: &[PathBuf], out: &mut dyn Write) -> io::Result<()> {
+    for what in &outcome.unreadable {
+        let message = data(what);
+        writeln!(out, "::error title=jfr-chains: not read::{message}")?;
+    }
     if !outcome.analysed {
         let message = data(&outcome.reason);
         return writeln!(

@@ -11,6 +11,12 @@ use super::{Finding, Level, Outcome};
 /// Names of test cases are rule and chain, so that the same finding is the same test in every run.
 pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     let mut suite = TestSuite::new("jfr-chains check");
+    for what in &outcome.unreadable {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_message(what.as_str());
+        status.set_type("unreadable");
+        suite.add_test_case(case("input", "recording", status));
+    }
     if !outcome.analysed {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_message(outcome.reason.as_str());

@@ -30,6 +30,8 @@ pub struct Outcome {
     pub analysed: bool,
     /// Why not, or the verdict's reason.
     pub reason: String,
+    /// Inputs that could not be opened, each with what is wrong: such a check does not pass.
+    pub unreadable: Vec<String>,
 }
 
 impl Outcome {

@@ -28,7 +28,7 @@ pub fn write(outcome: &Outcome, roots: &[PathBuf], out: &mut dyn Write) -> io::R
         .tool(Tool::builder().driver(driver).build())
         .invocations(vec![
             Invocation::builder()
-                .execution_successful(outcome.analysed)
+                .execution_successful(outcome.analysed && outcome.unreadable.is_empty())
                 .build(),
         ])
         .results(results)

@@ -285,6 +285,27 @@ fn hostile_names_break_no_output() {
 }
 
 #[test]
+fn an_input_that_was_not_read_is_an_error_everywhere() {
+    let mut outcome = outcomes();
+    outcome.findings.clear();
+    outcome.unreadable = vec!["a.jfr: the file is empty".to_owned()];
+    let junit = rendered(|out| junit::write(&outcome, out));
+    assert!(
+        junit.contains("<error message=\"a.jfr: the file is empty\""),
+        "{junit}"
+    );
+    let github = rendered(|out| github::write(&outcome, &[], out));
+    assert!(github.starts_with("::error"), "{github}");
+    let text = rendered(|out| text::write(&outcome, &mut anstream::StripStream::new(out)));
+    assert!(
+        text.starts_with("INCOMPLETE: 1 input was not read\n"),
+        "{text}"
+    );
+    let sarif = rendered(|out| sarif::write(&outcome, &[], out));
+    assert!(sarif.contains("\"executionSuccessful\": false"), "{sarif}");
+}
+
+#[test]
 fn nothing_analysed_is_an_error_everywhere() {
     let mut outcome = outcomes();
     outcome.analysed = false;

@@ -28,6 +28,10 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
             AnsiColor::Red,
             units::counted(failed, "finding", "findings"),
         )
+    } else if !outcome.unreadable.is_empty() {
+        let unread = outcome.unreadable.len() as u64;
+        let rest = units::counted(unread, "input was not read", "inputs were not read");
+        ("INCOMPLETE", AnsiColor::Yellow, rest)
     } else {
         ("PASSED", AnsiColor::Green, outcome.reason.clone())
     };

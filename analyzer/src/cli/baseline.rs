@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     args.output
         .write(|out| out.write_all(baseline.to_toml().as_bytes()))?;
-    Ok(if read.complete {
+    Ok(if read.unreadable.is_empty() {
         Exit::Clean
     } else {
         Exit::Usage

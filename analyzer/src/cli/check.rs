@@ -64,11 +64,19 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         None => Policy::default(),
     };
     let read = args.inputs.read();
-    let Some(report) = read.report else {
-        return Ok(Exit::Usage);
+    let mut outcome = match &read.report {
+        Some(report) => {
+            complain_of_losses(report);
+            check::evaluate(report, &baseline, &policy, today())
+        }
+        None => check::Outcome {
+            findings: Vec::new(),
+            analysed: false,
+            reason: "no input could be read".to_owned(),
+            unreadable: Vec::new(),
+        },
     };
-    complain_of_losses(&report);
-    let outcome = check::evaluate(&report, &baseline, &policy, today());
+    outcome.unreadable = read.unreadable;
     if let Some(path) = &args.junit {
         write_file(path, |out| check::junit::write(&outcome, out))
             .with_context(|| format!("{}", path.display()))?;
@@ -87,7 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         Ok(())
     })?;
-    Ok(if !read.complete {
+    Ok(if !outcome.unreadable.is_empty() {
         Exit::Usage
     } else if !outcome.analysed {
         Exit::NothingAnalysed

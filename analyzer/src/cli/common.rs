@@ -30,8 +30,8 @@ pub struct Inputs {
 pub struct Read {
     /// The merged report; `None` when not one input could be read.
     pub report: Option<Report>,
-    /// Whether every input could be opened.
-    pub complete: bool,
+    /// Inputs that could not be opened, each with what is wrong.
+    pub unreadable: Vec<String>,
 }
 
 impl Inputs {
@@ -39,26 +39,26 @@ impl Inputs {
     /// with what is wrong.
     pub fn read(&self) -> Read {
         let mut recordings: Vec<(InputInfo, Facts)> = Vec::with_capacity(self.files.len());
-        let mut failed = 0;
+        let mut failed = Vec::new();
         let mut gc = Builder::default();
         for path in &self.files {
             match read_one(path, &mut gc) {
                 Ok(read) => recordings.push(read),
                 Err(error) => {
                     complain(&error);
-                    failed += 1;
+                    failed.push(error.clone());
                     recordings.push((unreadable(path, error), Facts::default()));
                 }
             }
         }
-        let report = (failed < self.files.len()).then(|| {
+        let report = (failed.len() < self.files.len()).then(|| {
             let mut report = merge(recordings);
             report.add_collections(&gc.finish());
             report
         });
         Read {
             report,
-            complete: failed == 0,
+            unreadable: failed,
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         units::counted(written, "chain", "chains"),
         args.output.display()
     ));
-    Ok(if read.complete {
+    Ok(if read.unreadable.is_empty() {
         Exit::Clean
     } else {
         Exit::Usage

@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Format::Json => json::write(&report, out),
         Format::Html => html::write(&report, out),
     })?;
-    Ok(if !read.complete {
+    Ok(if !read.unreadable.is_empty() {
         Exit::Usage
     } else if report.is_analysed() {
         Exit::Clean
