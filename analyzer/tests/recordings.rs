@@ -568,3 +568,14 @@ fn a_reason_does_not_deny_the_chains_that_are_told() {
         "{out}"
     );
 }
+
+#[test]
+fn a_class_with_a_finding_of_its_own_is_not_counted_with_another() {
+    // A map of soft values: its keys are strongly held, and are the first finding.
+    let (_, out, _) = run(&["report", "soft-cache.jfr"]);
+    let (keys, values) = out.split_once("\n2. ").unwrap();
+    assert!(keys.contains("1. java.lang.Integer"), "{out}");
+    let (values, _) = values.split_once("\nWatched").unwrap();
+    assert!(values.starts_with("shapes.S18SoftCache$Value"), "{out}");
+    assert!(!values.contains("with it counted"), "{out}");
+}

@@ -173,6 +173,7 @@ impl Merged {
             .filter_map(leaks::Leak::into_chain)
             .collect();
         rank_chains(&mut chains);
+        tell_once(&mut chains);
         link(&mut candidates, &chains);
         rank_candidates(&mut candidates);
         let mut rest = self.rest;
@@ -430,6 +431,33 @@ fn rank_chains(chains: &mut [Chain]) {
 fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
     let known = |x: Option<f64>| x.unwrap_or(f64::NEG_INFINITY);
     known(b).total_cmp(&known(a))
+}
+
+/// Takes from what a chain holds too the classes that have a finding of their own at the same root: the keys of a
+/// map with soft values are strongly held, and counted there.
+fn tell_once(chains: &mut [Chain]) {
+    let told: Vec<(super::Producer, String, String, String)> = chains
+        .iter()
+        .map(|c| {
+            (
+                c.producer,
+                c.root.text.clone(),
+                c.leaf.clone(),
+                c.id.clone(),
+            )
+        })
+        .collect();
+    for chain in chains {
+        let elsewhere = |class: &String| {
+            told.iter().any(|(producer, root, leaf, id)| {
+                *producer == chain.producer
+                    && *root == chain.root.text
+                    && leaf == class
+                    && *id != chain.id
+            })
+        };
+        chain.also_held.retain(|class| !elsewhere(class));
+    }
 }
 
 /// Ties each class to the chains that hold it, and gives chains what only the class knows.
