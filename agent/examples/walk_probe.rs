@@ -2,12 +2,15 @@
 //! for the instances of given classes until each has a chain with enough instances.
 //!
 //! `walk_probe JAVA_HOME CLASSPATH MAIN CLASS[,CLASS...] [--instances N] [--seconds N] [--edges N] [--memory BYTES]
-//! [--abort MICROS] [--dumps 1] [--walk hash|tags|safepoint] [--args A,B] [-- JVM OPTIONS]` prints one JSON object, with
+//! [--abort MICROS] [--dumps 1] [--pending 1] [--cut 1] [--walk hash|tags|safepoint] [--args A,B] [-- JVM OPTIONS]` prints one JSON object, with
 //! chains as `jfr-chains report --format
 //! json` has them, best first, and what the last search cost. Exits 0 when every class has a chain with that many
 //! instances before the time is over, else 1. With `--abort` a first search is cut that long after its start, over and
 //! over, until the time is over. With `--dumps` the JVM prints its thread dump, which counts JNI references, before
-//! the first search and after everything was released.
+//! the first search and after everything was released. With `--pending` every call of the walk begins with an exception
+//! pending on its thread, and must leave none. `tagged` counts the objects that carry a tag in the walk's own
+//! environment after all searches: every tag, whatever its value. With `--cut` it ends instead with the first search that
+//! the cap on memory cut.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -29,8 +32,8 @@ use chain_core::{Bytes, ClassId, HeapWalk, Micros, PassPlan, SearchId};
 use jfr_chains_agent::jvm::env::raw_jni::{
     JNI_CreateJavaVM, JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMInitArgs, JavaVMOption,
 };
-use jfr_chains_agent::jvm::env::raw_jvmti::jvmtiCapabilities;
-use jfr_chains_agent::jvm::env::{Jni, Value, Vm};
+use jfr_chains_agent::jvm::env::raw_jvmti::{jvmtiCapabilities, jvmtiError, jvmtiHeapCallbacks};
+use jfr_chains_agent::jvm::env::{Jni, Jvmti, Value, Vm};
 use jfr_chains_agent::jvm::walk::{ConcurrentWalk, Host, Recognise, SafepointWalk};
 use serde_json::{Value as Json, json};
 
@@ -45,6 +48,8 @@ struct Request {
     memory: u64,
     abort: Option<Duration>,
     dumps: bool,
+    pending: bool,
+    cut: bool,
     walk: String,
     args: Vec<String>,
     jvm: Vec<String>,
@@ -63,6 +68,8 @@ fn main() {
             memory: request.memory,
             abort: request.abort,
             dumps: request.dumps,
+            pending: request.pending,
+            until_cut: request.cut,
             walk: request.walk.clone(),
         };
         std::thread::spawn(move || {
@@ -91,6 +98,8 @@ fn parse(args: Vec<String>) -> Request {
         memory: 64 << 20,
         abort: None,
         dumps: false,
+        pending: false,
+        cut: false,
         walk: "hash".to_owned(),
         args: Vec::new(),
         jvm: Vec::new(),
@@ -110,6 +119,8 @@ fn parse(args: Vec<String>) -> Request {
             "--memory" => request.memory = value.parse().unwrap(),
             "--abort" => request.abort = Some(Duration::from_micros(value.parse().unwrap())),
             "--dumps" => request.dumps = value == "1",
+            "--pending" => request.pending = value == "1",
+            "--cut" => request.cut = value == "1",
             "--walk" => request.walk.clone_from(value),
             "--args" => request.args = value.split(',').map(str::to_owned).collect(),
             other => panic!("unknown option {other}"),
@@ -225,6 +236,8 @@ struct Walk {
     memory: u64,
     abort: Option<Duration>,
     dumps: bool,
+    pending: bool,
+    until_cut: bool,
     walk: String,
 }
 
@@ -248,6 +261,50 @@ impl Either {
             Self::Safepoint(walk) => walk.shut_down(),
         }
     }
+}
+
+/// How many objects carry a tag in this environment. A count that would miss one fails the probe.
+fn tagged(jvmti: Jvmti, jni: &Jni<'_>) -> u64 {
+    let before = count_tagged(jvmti);
+    let object = jni.find_class(c"java/lang/IllegalStateException").unwrap();
+    let tag = jvmti.tag(&object).unwrap();
+    jvmti.set_tag(&object, tag.max(1)).unwrap();
+    assert_eq!(count_tagged(jvmti), before + u64::from(tag == 0));
+    jvmti.set_tag(&object, tag).unwrap();
+    before
+}
+
+fn count_tagged(jvmti: Jvmti) -> u64 {
+    /// Leaves untagged objects out.
+    const FILTER_UNTAGGED: i32 = 0x8;
+    unsafe extern "system" fn one(
+        _class: i64,
+        _size: i64,
+        _tag: *mut i64,
+        _length: i32,
+        data: *mut c_void,
+    ) -> i32 {
+        // SAFETY: the counter below, which outlives the iteration.
+        unsafe { *data.cast::<u64>() += 1 };
+        0
+    }
+    let callbacks = jvmtiHeapCallbacks {
+        heap_iteration_callback: Some(one),
+        ..jvmtiHeapCallbacks::default()
+    };
+    let mut count = 0_u64;
+    // SAFETY: no class filter, our callbacks and counter.
+    let code = unsafe {
+        (jvmti.table().IterateThroughHeap.unwrap())(
+            jvmti.raw(),
+            FILTER_UNTAGGED,
+            std::ptr::null_mut(),
+            &raw const callbacks,
+            (&raw mut count).cast(),
+        )
+    };
+    assert_eq!(code, jvmtiError::NONE);
+    count
 }
 
 static ABORT: AtomicBool = AtomicBool::new(false);
@@ -278,7 +335,7 @@ impl Walk {
         let mut aborted = Aborted::default();
         if let Some(after) = self.abort {
             while started.elapsed() < self.limit {
-                let late = self.cut(walk.walk(), after);
+                let late = self.cut(jni, walk.walk(), after);
                 aborted.add(late);
                 if aborted.searches % EACH == 0 {
                     collect(jni);
@@ -292,21 +349,31 @@ impl Walk {
         let mut search = 1_000_000;
         loop {
             search += 1;
-            let mut out = self.search(walk.walk(), search);
+            let mut out = self.search(jni, walk.walk(), search);
             let enough = (0..self.candidates.len()).all(|i| {
                 let class = ClassId(i as u32);
                 out.chains
                     .iter()
                     .any(|c| c.candidate == class && c.instances >= self.instances)
             });
+            let enough = if self.until_cut {
+                out.cost["evicted"].as_u64() > Some(0)
+            } else {
+                enough
+            };
             if enough || started.elapsed() > self.limit {
                 let chains: Vec<Json> = out
                     .chains
                     .iter()
-                    .map(|chain| self.tell(chain, walk.walk().reverify(chain)))
+                    .map(|chain| {
+                        self.throw(jni);
+                        self.tell(chain, walk.walk().reverify(chain))
+                    })
                     .collect();
                 out.cost["searches"] = json!(search - 1_000_000);
+                self.throw(jni);
                 walk.shut_down();
+                let tagged = tagged(jvmti, jni);
                 if self.dumps {
                     dump();
                 }
@@ -315,6 +382,7 @@ impl Walk {
                     "verdict": if chains.is_empty() { "unknown" } else { "leak" },
                     "chains": chains,
                     "cost": out.cost,
+                    "tagged": tagged,
                     "aborted": {
                         "searches": aborted.searches, "late_micros": aborted.late.as_micros() as u64,
                         "grown_bytes": grown,
@@ -325,6 +393,22 @@ impl Walk {
             }
             std::thread::sleep(Duration::from_millis(200));
         }
+    }
+
+    /// With `--pending`, an exception on this thread.
+    fn throw(&self, jni: &Jni<'_>) {
+        if !self.pending {
+            return;
+        }
+        jni.clear_exception();
+        let class = jni.find_class(c"java/lang/IllegalStateException").unwrap();
+        // SAFETY: a class of exceptions, and a string that lives.
+        let thrown = unsafe {
+            (jni.table().ThrowNew)(jni.raw(), class.raw(), c"pending before the walk".as_ptr())
+        };
+        assert_eq!(thrown, 0);
+        // Allowed while an exception is pending.
+        jni.delete(class);
     }
 
     fn plan(&self, search: u32) -> PassPlan {
@@ -350,13 +434,15 @@ impl Walk {
         }
     }
 
-    fn search(&self, walk: &mut dyn HeapWalk, search: u32) -> Searched {
+    fn search(&self, jni: &Jni<'_>, walk: &mut dyn HeapWalk, search: u32) -> Searched {
         let mut plan = self.plan(search);
         let mut chains: Vec<FoundChain> = Vec::new();
         let (mut edges, mut cpu, mut heap_walk, mut longest) = (0, 0, 0, 0);
         for pass in 1.. {
             plan.pass = pass;
+            self.throw(jni);
             let report = walk.run_pass(&plan);
+            assert!(!jni.clear_exception(), "a pass left an exception pending");
             edges += report.edges;
             cpu += report.cpu.0;
             heap_walk += report.heap_walk.0;
@@ -369,8 +455,13 @@ impl Walk {
             plan.roots = report.drained && !plan.roots && !report.roots.attempted();
             if report.drained && !plan.roots {
                 chains.sort_by_key(|c| c.candidate);
+                self.throw(jni);
                 let released = walk.release(SearchId(search));
                 assert!(released.complete);
+                assert!(
+                    !jni.clear_exception(),
+                    "a release left an exception pending"
+                );
                 let cost = json!({
                     "release_micros": released.took.0,
                     "passes": pass, "edges": edges, "nodes": report.nodes, "cpu_micros": cpu,
@@ -386,7 +477,7 @@ impl Walk {
     }
 
     /// Starts a search and cuts it; answers how long after the flag the pass came back.
-    fn cut(&self, walk: &mut dyn HeapWalk, after: Duration) -> Duration {
+    fn cut(&self, jni: &Jni<'_>, walk: &mut dyn HeapWalk, after: Duration) -> Duration {
         let mut plan = self.plan(1);
         plan.roots = true;
         plan.edge_budget = u64::MAX;
@@ -401,6 +492,7 @@ impl Walk {
         }
         let late = flagged.join().unwrap().elapsed();
         ABORT.store(false, Ordering::Relaxed);
+        self.throw(jni);
         assert!(walk.release(SearchId(1)).complete);
         late
     }

@@ -70,6 +70,7 @@ impl Case<'_> {
         let first = &found["chains"][0];
         assert_eq!(first["instances"], 100, "{out}");
         assert_eq!(first["verified"], true, "{out}");
+        assert_eq!(found["tagged"], 0, "{out}");
         found
     }
 }
@@ -172,12 +173,30 @@ fn a_heap_that_is_full_most_of_the_time_is_walked() {
 }
 
 #[test]
+fn exceptions_pending_on_the_walks_thread_end_with_the_call_and_others_are_left_alone() {
+    let test = "exceptions_pending_on_the_walks_thread_end_with_the_call_and_others_are_left_alone";
+    for (feature, walk) in [(17, "hash"), (25, "hash"), (17, "safepoint"), (25, "tags")] {
+        let Some(jdk) = Jdk::feature(feature) else {
+            skip(test, &format!("JDK {feature}"));
+            continue;
+        };
+        // The program ends the JVM when it catches something else than what it threw, or nothing.
+        let mut case = Case::of("throwing", 0);
+        case.jvm = &["-Xmx100m", "-Xcheck:jni", "-Xss512k"];
+        let probe = ["--pending", "1", "--walk", walk];
+        case.probe = &probe;
+        let found = case.finds_all(&jdk);
+        assert_eq!(found["chains"][0]["holds"], true, "{found}");
+    }
+}
+
+#[test]
 fn ten_million_nodes_in_one_list_end_at_the_cap_on_memory_and_it_is_said() {
     let test = "ten_million_nodes_in_one_list_end_at_the_cap_on_memory_and_it_is_said";
     on_each_jdk(test, |jdk| {
         let mut case = Case::of("list", size(10_000_000, 1_000_000));
         case.jvm = &["-Xmx600m"];
-        case.probe = &["--memory", "16000000", "--seconds", "1"];
+        case.probe = &["--memory", "16000000", "--cut", "1"];
         let found = report(&case.run(jdk));
         assert!(found["cost"]["evicted"].as_u64() > Some(0), "{found}");
         assert!(found["cost"]["coverage"].is_null(), "{found}");
@@ -237,7 +256,7 @@ fn tags_and_heap_walks_bear_a_full_heap_and_classes_that_are_unloaded() {
 fn a_cap_on_memory_cuts_the_walk_and_is_said() {
     on_each_jdk("a_cap_on_memory_cuts_the_walk_and_is_said", |jdk| {
         let mut case = Case::of("array", 2_000_000);
-        case.probe = &["--memory", "8000000", "--seconds", "1"];
+        case.probe = &["--memory", "8000000", "--cut", "1"];
         let found = report(&case.run(jdk));
         assert!(found["cost"]["evicted"].as_u64() > Some(0), "{found}");
         assert!(found["cost"]["coverage"].is_null(), "{found}");
@@ -291,6 +310,8 @@ fn leaves_nothing(case: &Case, jdk: &Jdk) {
         after.0 <= before.0 + 2 && after.1 <= before.1,
         "{before:?} {after:?}"
     );
+    // Cut searches and then a whole one: not one object carries a tag of theirs.
+    assert_eq!(report(&out)["tagged"], 0, "{out}");
     // Hundreds of searches: what each keeps adds up, while the allocator's and the collector's own memory does not.
     let grown = aborted["grown_bytes"].as_u64();
     assert!(grown < Some(16 << 20), "{out}");

@@ -246,7 +246,10 @@ impl<H: Host> Walker<H> {
         let vm = self.vm;
         let mut complete = true;
         if self.search.as_ref().is_some_and(|s| s.id == search) {
-            complete = vm.current().is_some_and(|jni| self.drop_search(&jni));
+            complete = vm.current().is_some_and(|jni| {
+                jni.clear_exception();
+                self.drop_search(&jni)
+            });
         }
         ReleaseReport {
             search,
@@ -265,6 +268,7 @@ impl<H: Host> Walker<H> {
         let Some(kept) = self.kept.iter().find(|kept| kept.handle == handle) else {
             return false;
         };
+        jni.clear_exception();
         let catalogue = &mut self.catalogue;
         jni.frame(64, |jni| kept::holds(kept, catalogue, jni))
             .unwrap_or(false)
@@ -276,6 +280,7 @@ impl<H: Host> Walker<H> {
         let Some(jni) = vm.current() else {
             return;
         };
+        jni.clear_exception();
         self.drop_search(&jni);
         for kept in self.kept.drain(..) {
             kept.free(&jni);
