@@ -126,6 +126,16 @@ fn json_says_type_place_time_fields_and_what_was_skipped() {
 }
 
 #[test]
+fn a_type_that_is_not_there_is_said() {
+    let file = file();
+    let said = |types: &[&str]| written(&arguments(file.path().into(), types, Format::Json)).2;
+    let err = said(&["Kept", "Kepd", "test.O*"]);
+    assert_eq!(err.matches("no event type is named").count(), 1, "{err}");
+    assert!(err.contains("named Kepd: jfr-chains summary"), "{err}");
+    assert!(!said(&[]).contains("no event type"));
+}
+
+#[test]
 fn csv_holds_one_type() {
     let file = file();
     let (_, out, _) = written(&arguments(file.path().into(), &["test.Other"], Format::Csv));

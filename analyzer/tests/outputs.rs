@@ -316,3 +316,32 @@ fn a_replay_takes_one_start_of_an_agent_after_the_other() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(said, "121 decisions replayed, 0 decided otherwise\n");
 }
+
+#[test]
+fn no_output_takes_the_place_of_its_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("leak.jfr");
+    std::fs::copy(recording("orders-leak.jfr"), &path).unwrap();
+    let link = dir.path().join("link.jfr");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    for args in [
+        &["report", "leak.jfr", "-o", "leak.jfr"][..],
+        &["report", "leak.jfr", "-o", "./leak.jfr"],
+        &["report", "link.jfr", "-o", "leak.jfr"],
+        &["summary", "leak.jfr", "-o", "link.jfr"],
+        &["events", "leak.jfr", "-o", "leak.jfr"],
+        &["gc", "leak.jfr", "-o", "leak.jfr"],
+        &["replay", "leak.jfr", "-o", "leak.jfr"],
+        &["diff", "leak.jfr", "leak.jfr", "-o", "leak.jfr"],
+        &["baseline", "leak.jfr", "-o", "leak.jfr"],
+        &["check", "leak.jfr", "--junit", "leak.jfr"],
+        &["check", "leak.jfr", "--sarif", "leak.jfr"],
+    ] {
+        let output = run_in(dir.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let said = stderr(&output);
+        assert!(said.contains("is the input"), "{args:?}: {said}");
+        assert!(std::fs::read(&path).unwrap() == before, "{args:?}");
+    }
+}

@@ -40,6 +40,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    args.output.spares(&args.inputs.files)?;
     let mut baseline = match &args.output.output {
         Some(path) if path.exists() => {
             Baseline::parse(&read_text(path)?).with_context(|| format!("{}", path.display()))?

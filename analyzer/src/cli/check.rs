@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::Exit;
-use super::common::{Inputs, complain_of_losses, read_text, today, write_file, write_stdout};
+use super::common::{
+    Inputs, complain_of_losses, read_text, spares, today, write_file, write_stdout,
+};
 use crate::check::{self, Baseline, Policy};
 
 /// Fail on chains that the baseline does not know or the policy forbids.
@@ -51,6 +53,9 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    for written in [&args.junit, &args.sarif] {
+        spares(written.as_deref(), &args.inputs.files)?;
+    }
     let baseline = match &args.baseline {
         Some(path) => {
             Baseline::parse(&read_text(path)?).with_context(|| format!("{}", path.display()))?

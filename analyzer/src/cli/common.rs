@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anstream::AutoStream;
@@ -111,6 +112,11 @@ pub struct Output {
 }
 
 impl Output {
+    /// Errs when the output would take the place of one of `inputs`.
+    pub fn spares(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
+        spares(self.output.as_deref(), inputs)
+    }
+
     /// Writes through `write`: styles reach a terminal, and no file unless colours are forced.
     pub fn write(
         &self,
@@ -124,6 +130,26 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// Errs when `output` is the same file as one of `inputs`: text in the place of a recording loses it.
+pub fn spares(output: Option<&Path>, inputs: &[PathBuf]) -> anyhow::Result<()> {
+    let file = |path: &Path| {
+        let there = std::fs::metadata(path).ok().filter(|there| there.is_file());
+        there.map(|there| (there.dev(), there.ino()))
+    };
+    let Some((output, there)) = output.and_then(|path| Some((path, file(path)?))) else {
+        return Ok(());
+    };
+    for input in inputs {
+        anyhow::ensure!(
+            file(input) != Some(there),
+            "{} is the input {}: give the output another name",
+            output.display(),
+            input.display()
+        );
+    }
+    Ok(())
 }
 
 /// Writes to standard output. That its reader has left is no error, so that the exit code still is

@@ -45,6 +45,7 @@ enum Format {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    args.output.spares(&[args.old.clone(), args.new.clone()])?;
     let (Some(old), Some(new)) = (read(&args.old), read(&args.new)) else {
         return Ok(Exit::Usage);
     };

@@ -61,6 +61,7 @@ enum FailOn {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    args.output.spares(&args.files)?;
     let mut complete = true;
     let mut inputs: Vec<Input> = Vec::with_capacity(args.files.len());
     for path in &args.files {

@@ -50,6 +50,7 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    args.output.spares(&args.files)?;
     let mut recordings = Vec::with_capacity(args.files.len());
     for path in &args.files {
         recordings.push(open(path)?);

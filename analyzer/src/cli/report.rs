@@ -41,6 +41,7 @@ enum Format {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    args.output.spares(&args.inputs.files)?;
     let read = args.inputs.read();
     let Some(report) = read.report else {
         return Ok(Exit::Usage);

@@ -16,6 +16,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    args.output.spares(&args.summary.files)?;
     let mut complete = true;
     args.output.write(|out| {
         complete = summary::run(&args.summary, out, &mut stderr())?;

@@ -16,6 +16,12 @@ pub(super) struct Filter {
     thread: Option<String>,
 }
 
+/// Whether `wanted` is the full or the short name of the type `name`, or a pattern for one.
+pub(super) fn names(wanted: &str, name: &str) -> bool {
+    let short = name.rsplit('.').next().unwrap_or(name);
+    matches(wanted, name) || matches(wanted, short)
+}
+
 impl Filter {
     /// Errs with a sentence about the argument that is wrong.
     pub(super) fn new(args: &EventsArgs) -> Result<Self, String> {
@@ -29,12 +35,12 @@ impl Filter {
 
     /// Whether events of this type may be wanted; asked once for each type.
     pub(super) fn wants_type(&self, name: &str) -> bool {
-        let short = name.rsplit('.').next().unwrap_or(name);
-        self.types.is_empty()
-            || self
-                .types
-                .iter()
-                .any(|wanted| matches(wanted, name) || matches(wanted, short))
+        self.types.is_empty() || self.types.iter().any(|wanted| names(wanted, name))
+    }
+
+    /// The types that were asked for.
+    pub(super) fn types(&self) -> &[String] {
+        &self.types
     }
 
     /// Whether this event, of a wanted type, is.

@@ -45,6 +45,7 @@ pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::R
     let mut complete = true;
     let mut skipped = Vec::new();
     let mut left = args.limit.unwrap_or(u64::MAX);
+    let mut unmet: Vec<&String> = filter.types().iter().collect();
     for path in &args.files {
         match Recording::open(path) {
             Ok(recording) => {
@@ -53,6 +54,9 @@ pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::R
                 skipped.extend(lost.map(|lost| SkippedIn::new(&path, lost)));
                 let mut typed = false;
                 for chunk in recording.chunks() {
+                    for declared in chunk.types().iter().filter(|declared| declared.is_event()) {
+                        unmet.retain(|wanted| !filter::names(wanted, declared.name()));
+                    }
                     typed |= chunk.types().iter().next().is_some();
                     match chunk_events(&chunk, &filter, &mut left, writer.as_mut(), out) {
                         Ok(damaged) => skipped.extend(damaged.into_iter().map(|lost| SkippedIn {
@@ -83,6 +87,13 @@ pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::R
         }
     }
     writer.finish(&skipped, out)?;
+    // With the limit reached, types of later chunks were not looked at.
+    for wanted in unmet.iter().filter(|_| left > 0 && complete) {
+        writeln!(
+            err,
+            "no event type is named {wanted}: jfr-chains summary FILE lists those there are"
+        )?;
+    }
     for SkippedIn {
         path,
         chunk,
