@@ -1,7 +1,7 @@
 //! One search: its candidates, what its passes have shown, and what it cost.
 
 use crate::backoff::Backoff;
-use crate::chain::Strength;
+use crate::chain::{Chain, Strength};
 use crate::ids::{ClassId, SearchId, ThreadId};
 use crate::inline::InlineVec;
 use crate::leak_signal::Selection;
@@ -25,6 +25,9 @@ pub struct Pursued {
     pub any: bool,
     /// Instances tallied by signature.
     pub tallied: u64,
+    /// They are enough for a chain of its kind; see [`Search::resolve`].
+    #[cfg_attr(feature = "journal", serde(default))]
+    pub enough: bool,
     /// Its chain is certain; see [`Search::resolve`].
     pub resolved: bool,
     /// It joined after the first pass: what was visited before was not tallied for it, so that a
@@ -308,8 +311,8 @@ impl Search {
     }
 
     /// A candidate is resolved when a verified chain from a durable root exists and 64 instances
-    /// have been tallied by one signature or all roots are drained; a transient-only or soft-only chain
-    /// stays provisional until they are.
+    /// have been tallied by one signature, 1,024 of plain values, or all roots are drained; a transient-only or
+    /// soft-only chain stays provisional until they are.
     pub fn resolve(&mut self) -> InlineVec<ClassId, MAX_CANDIDATES> {
         let drained = self.drained && self.roots_settled() && !self.truncated;
         let mut fresh = InlineVec::default();
@@ -318,8 +321,7 @@ impl Search {
             .iter()
             .map(|t| {
                 let mut t = *t;
-                let tallied = t.tallied >= u64::from(tuning::RESOLVED_INSTANCES);
-                if !t.resolved && ((t.durable && tallied) || (t.any && drained)) {
+                if !t.resolved && ((t.durable && t.enough) || (t.any && drained)) {
                     t.resolved = true;
                     fresh.push(t.class);
                 }
@@ -363,6 +365,7 @@ impl Search {
                     t.durable |= c.chain.strength == Strength::Durable;
                     // Not all that were reached: strings and arrays are below every static, one here and one there.
                     t.tallied = t.tallied.max(c.instances);
+                    t.enough |= c.instances >= u64::from(instances_needed(&c.chain));
                 }
                 t
             })
@@ -404,6 +407,42 @@ impl Search {
             self.stalled = self.stalled.saturating_add(1);
         }
     }
+}
+
+/// Instances tallied on this path after which it is likely to be the leak's.
+fn instances_needed(chain: &Chain) -> u32 {
+    let of_values = chain.hops.last().is_some_and(|leaf| is_value(&leaf.class));
+    if of_values {
+        tuning::RESOLVED_VALUES
+    } else {
+        tuning::RESOLVED_INSTANCES
+    }
+}
+
+/// A class that belongs to no part of a program: strings, boxed numbers, arrays of numbers.
+fn is_value(class: &str) -> bool {
+    const PRIMITIVES: [&str; 8] = [
+        "boolean", "byte", "char", "short", "int", "long", "float", "double",
+    ];
+    const BOXED: [&str; 10] = [
+        "Object",
+        "String",
+        "Boolean",
+        "Byte",
+        "Character",
+        "Short",
+        "Integer",
+        "Long",
+        "Float",
+        "Double",
+    ];
+    let element = class.trim_end_matches("[]");
+    let of_lang = || {
+        element
+            .strip_prefix("java.lang.")
+            .is_some_and(|name| BOXED.contains(&name))
+    };
+    (element.len() < class.len() && PRIMITIVES.contains(&element)) || of_lang()
 }
 
 #[cfg(test)]

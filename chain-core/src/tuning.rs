@@ -192,6 +192,9 @@ tuning! {
     STUCK_SHIFT_MAX: u32 = 8, "doublings", "10", "specified";
     /// Instances tallied by signature after which a durable, verified chain counts as resolved.
     RESOLVED_INSTANCES: u32 = 64, "instances", "10", "specified";
+    /// The same where the chain ends at a plain value, such as a string, which any program has by hundreds in tables of
+    /// names and settings.
+    RESOLVED_VALUES: u32 = 1_024, "instances", "10", "provisional";
     /// First cooldown of a class whose search brought no chain; doubles each time.
     LOST_COOLDOWN: u64 = 60_000, "ms", "4", "provisional";
     /// Most doublings of that cooldown.

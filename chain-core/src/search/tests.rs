@@ -1,5 +1,5 @@
 use super::*;
-use crate::chain::{Chain, FoundChain};
+use crate::chain::{Chain, FoundChain, Hop};
 use crate::leak_signal::Candidate;
 use crate::walk::Reached;
 
@@ -67,6 +67,32 @@ fn resolved_needs_a_verified_durable_chain_and_64_tallied_instances() {
         (a.resolved.as_slice(), s.unresolved()),
         (&[ClassId(1)][..], 0)
     );
+}
+
+#[test]
+fn sixty_four_strings_on_one_path_resolve_nothing_a_thousand_do() {
+    for (leaf, enough) in [
+        ("java.lang.String", 1_024),
+        ("byte[]", 1_024),
+        ("java.lang.Object[][]", 1_024),
+        ("java.lang.StringBuilder", 64),
+        ("byte", 64),
+        ("com.acme.Order[]", 64),
+    ] {
+        let ends_at = |instances| {
+            let mut found = chain(1, Strength::Durable, instances, true);
+            found.chain.hops.push(Hop {
+                class: leaf.into(),
+                ..Hop::default()
+            });
+            pass(vec![found])
+        };
+        let mut s = search(&[1]);
+        let early = s.absorb(Tick(1), &ends_at(enough - 1), true);
+        assert!(early.resolved.is_empty(), "{leaf}");
+        let late = s.absorb(Tick(2), &ends_at(enough), true);
+        assert_eq!(late.resolved.as_slice(), [ClassId(1)], "{leaf}");
+    }
 }
 
 #[test]
