@@ -315,3 +315,22 @@ impl Random {
         usize::try_from(self.0 % end as u64).unwrap()
     }
 }
+
+#[test]
+fn a_method_whose_class_is_another_method_with_a_structure_in_it_is_recovered() {
+    // What stands in for the lost class asked for itself for ever, since a structure cannot be encoded.
+    const PART: i64 = 45;
+    let bytes = ChunkSpec::new()
+        .class(PART, "test.Part", &[field("number", INT)])
+        .class(
+            METHOD,
+            "jdk.types.Method",
+            &[pooled("type", METHOD), field("part", PART)],
+        )
+        .event_type(EVENT, "test.Sample", &[pooled("method", METHOD)])
+        .metadata()
+        .checkpoint(&[(METHOD, &[(1, Bytes::new().long(7).int(3))])])
+        .event(EVENT, 1, Bytes::new().long(1))
+        .build();
+    assert_eq!(exercise(&bytes), 1);
+}

@@ -3,7 +3,7 @@
 //! A missing constant reads as null, and most nulls print. A frame without a method, a method without
 //! a class or a class without a name end `jfr print` with a NullPointerException over the whole file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jfr_format::{string, varint};
 
@@ -32,14 +32,13 @@ pub(super) fn stand_ins(chunk: &Chunk<'_>) -> Added {
         });
     }
     let mut added = Added::new();
+    // A type that refers to itself asks for itself again, also when it cannot be encoded.
+    let mut tried: BTreeSet<(i64, i64)> = BTreeSet::new();
     while let Some((type_id, key, text)) = wanted.pop() {
         let Some(declared) = chunk.types().by_id(type_id) else {
             continue;
         };
-        if added
-            .get(&type_id)
-            .is_some_and(|keys| keys.contains_key(&key))
-        {
+        if !tried.insert((type_id, key)) {
             continue;
         }
         let mut value = Vec::new();
