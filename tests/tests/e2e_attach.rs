@@ -33,7 +33,12 @@ fn service(jdk: &Jdk, main: &str, flags: &[&str]) -> Running {
         .start()
         .unwrap();
     let pid = java.pid().to_string();
-    let listed = |_: &Running| command(&["list"]).run(LIMIT).unwrap().stdout.contains(&pid);
+    // The JVM tells its main class a moment after its process id.
+    let listed = |_: &Running| {
+        let list = command(&["list"]).run(LIMIT).unwrap().stdout;
+        let mut lines = list.lines();
+        lines.any(|line| line.contains(&pid) && line.contains(main))
+    };
     assert!(java.wait_until(LIMIT, listed));
     java
 }
@@ -180,7 +185,9 @@ fn ctrl_c_keeps_what_was_recorded() {
             .stdout
             .contains("state")
     };
-    assert!(recording.wait_until(LIMIT, agent_works));
+    if !recording.wait_until(LIMIT, agent_works) {
+        panic!("{}", recording.finish(LIMIT).unwrap());
+    }
     assert!(
         Child::new("kill")
             .args(["-INT", &recording.pid().to_string()])
@@ -214,7 +221,9 @@ fn a_jvm_that_dies_while_it_is_recorded_leaves_its_recording() {
         let status = command(&["status", &pid]).run(LIMIT).unwrap();
         status.stdout.contains("state tracking")
     };
-    assert!(recording.wait_until(LIMIT, agent_works));
+    if !recording.wait_until(LIMIT, agent_works) {
+        panic!("{}", recording.finish(LIMIT).unwrap());
+    }
     java.kill().unwrap();
     let out = recording.finish(LIMIT).unwrap();
     ok(&out);
