@@ -23,9 +23,7 @@ pub struct Pursued {
     pub durable: bool,
     /// A verified chain of any strength exists.
     pub any: bool,
-    /// Instances tallied by signature.
-    pub tallied: u64,
-    /// They are enough for a chain of its kind; see [`Search::resolve`].
+    /// The instances tallied by one signature are enough for a chain of its kind; see [`Search::resolve`].
     #[cfg_attr(feature = "journal", serde(default))]
     pub enough: bool,
     /// Its chain is certain; see [`Search::resolve`].
@@ -364,7 +362,6 @@ impl Search {
                     t.any = true;
                     t.durable |= c.chain.strength == Strength::Durable;
                     // Not all that were reached: strings and arrays are below every static, one here and one there.
-                    t.tallied = t.tallied.max(c.instances);
                     t.enough |= c.instances >= u64::from(instances_needed(&c.chain));
                 }
                 t
