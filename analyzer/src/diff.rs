@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use crate::model::{Chain, Report, Verdict};
+use crate::model::{Chain, InputInfo, Report, Verdict};
 use crate::report::safe::{markdown_text, terminal};
 use crate::report::{units, words};
 
@@ -55,6 +55,10 @@ pub struct Diff<'r> {
     pub old_verdict: Verdict,
     /// Verdict of the new recording.
     pub new_verdict: Verdict,
+    /// What was read of the old recording, and what was not.
+    pub old_inputs: &'r [InputInfo],
+    /// The same of the new recording.
+    pub new_inputs: &'r [InputInfo],
     /// New chains first, then grown, same and gone ones; each by the report's rank.
     pub chains: Vec<Entry<'r>>,
 }
@@ -63,6 +67,31 @@ impl Diff<'_> {
     /// Whether nothing got worse: no chain is new, none has grown.
     pub fn is_clean(&self) -> bool {
         self.chains.iter().all(|entry| entry.change >= Change::Same)
+    }
+
+    /// Whether something new may lie in a part of the new recording that was not read. What the old one has
+    /// lost can only make more chains new.
+    pub fn is_incomplete(&self) -> bool {
+        self.new_inputs
+            .iter()
+            .any(|input| !input.skipped.is_empty())
+    }
+
+    /// What was not read, in one sentence a recording.
+    fn losses(&self) -> Vec<String> {
+        let of = |which: &str, inputs: &[InputInfo]| {
+            let lost = inputs.iter().filter(|input| !input.skipped.is_empty());
+            lost.map(|input| {
+                let parts: Vec<String> = input.skipped.iter().map(words::skipped).collect();
+                format!(
+                    "The {which} recording was not read whole: {}: {}.",
+                    input.path,
+                    parts.join("; ")
+                )
+            })
+            .collect::<Vec<_>>()
+        };
+        [of("old", self.old_inputs), of("new", self.new_inputs)].concat()
     }
 }
 
@@ -106,6 +135,8 @@ pub fn diff<'r>(old: &'r Report, new: &'r Report) -> Diff<'r> {
         schema: SCHEMA,
         old_verdict: old.verdict,
         new_verdict: new.verdict,
+        old_inputs: &old.inputs,
+        new_inputs: &new.inputs,
         chains,
     }
 }
@@ -134,6 +165,11 @@ pub fn write_text(diff: &Diff<'_>, out: &mut dyn Write) -> io::Result<()> {
         diff.old_verdict.as_str(),
         diff.new_verdict.as_str()
     )?;
+    for loss in diff.losses() {
+        for line in textwrap::wrap(&terminal(&loss), narrow(80)) {
+            writeln!(out, "{line}")?;
+        }
+    }
     for entry in &diff.chains {
         let (word, style) = match entry.change {
             Change::New => ("new  ", AnsiColor::Red.on_default()),
@@ -143,12 +179,7 @@ pub fn write_text(diff: &Diff<'_>, out: &mut dyn Write) -> io::Result<()> {
         };
         let text = sentence(entry);
         let text = terminal(&text);
-        let lines = textwrap::wrap(
-            &text,
-            textwrap::Options::new(61)
-                .break_words(false)
-                .word_splitter(textwrap::WordSplitter::NoHyphenation),
-        );
+        let lines = textwrap::wrap(&text, narrow(61));
         for (at, line) in lines.iter().enumerate() {
             if at == 0 {
                 writeln!(out, "{style}{word}{style:#}  [{}]  {line}", entry.id)?;
@@ -160,6 +191,13 @@ pub fn write_text(diff: &Diff<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Lines of this width; a single name may be longer.
+fn narrow(width: usize) -> textwrap::Options<'static> {
+    textwrap::Options::new(width)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+}
+
 /// Writes `diff` as Markdown.
 pub fn write_markdown(diff: &Diff<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "# {}\n", summary(diff))?;
@@ -169,6 +207,9 @@ pub fn write_markdown(diff: &Diff<'_>, out: &mut dyn Write) -> io::Result<()> {
         diff.old_verdict.as_str(),
         diff.new_verdict.as_str()
     )?;
+    for loss in diff.losses() {
+        writeln!(out, "{}\n", markdown_text(&loss))?;
+    }
     if diff.chains.is_empty() {
         return Ok(());
     }

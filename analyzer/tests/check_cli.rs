@@ -181,3 +181,139 @@ fn wrong_policies_and_baselines_are_usage_errors_that_name_the_key() {
     let (code, _) = run(&["check", "--baseline", "no-such.toml", "orders-leak.jfr"]);
     assert_eq!(code, 2);
 }
+
+/// A recording cut off in the middle, in that folder.
+fn cut(dir: &Path, name: &str, at: usize) -> String {
+    let file = dir.join(name).to_str().unwrap().to_owned();
+    let whole = std::fs::read(fixtures().join(name)).unwrap();
+    assert!(at < whole.len());
+    std::fs::write(&file, &whole[..at]).unwrap();
+    file
+}
+
+#[test]
+fn a_leak_that_may_lie_in_the_lost_part_does_not_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    // The leak's chain comes later than that.
+    let early = cut(dir.path(), "orders-leak.jfr", 40_000);
+    let [junit, sarif] =
+        ["leaks.xml", "leaks.sarif"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
+    let lost = "chunk 0, offset 40000: the chunk is cut off: 40000 of 94640 bytes are there";
+    let files = ["--github", "--junit", &junit, "--sarif", &sarif, &early];
+    let (code, out) = run(&[&["check"], &files[..]].concat());
+    assert_eq!(code, 2, "{out}");
+    assert!(
+        out.starts_with("INCOMPLETE: no finding, but 1 recording"),
+        "{out}"
+    );
+    assert!(!out.contains("PASSED"), "{out}");
+    assert!(
+        out.contains("::error title=jfr-chains: not read whole::"),
+        "{out}"
+    );
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(xml.contains("errors=\"1\"") && xml.contains(lost), "{xml}");
+    assert!(
+        xml.contains("28 events of 1 chunk"),
+        "what was still read: {xml}"
+    );
+    let json = sarif_of(&sarif);
+    let run_of = &json["runs"][0]["invocations"][0];
+    assert_eq!(run_of["executionSuccessful"], false);
+    let told = &run_of["toolExecutionNotifications"][0];
+    assert_eq!(told["level"], "error");
+    assert!(
+        told["message"]["text"].as_str().unwrap().contains(lost),
+        "{told}"
+    );
+
+    // A project that lives with it says so, and still sees it everywhere.
+    let (code, out) = under("damaged = \"note\"", &files);
+    assert_eq!(code, 0, "{out}");
+    assert!(
+        out.starts_with("PASSED") && out.contains("the chunk is cut off"),
+        "{out}"
+    );
+    assert!(
+        out.contains("::warning title=jfr-chains: not read whole::"),
+        "{out}"
+    );
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(xml.contains("errors=\"0\"") && xml.contains(lost), "{xml}");
+    let json = sarif_of(&sarif);
+    let run_of = &json["runs"][0]["invocations"][0];
+    assert_eq!(run_of["executionSuccessful"], true);
+    assert_eq!(run_of["toolExecutionNotifications"][0]["level"], "warning");
+}
+
+fn sarif_of(path: &str) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_finding_in_what_is_left_is_a_finding() {
+    let dir = tempfile::tempdir().unwrap();
+    let late = cut(dir.path(), "orders-leak.jfr", 80_000);
+    let (code, out) = run(&["check", &late]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.starts_with("FAILED: 1 finding\nLOST  "), "{out}");
+}
+
+#[test]
+fn a_diff_with_half_of_the_new_recording_is_not_clean() {
+    let dir = tempfile::tempdir().unwrap();
+    let early = cut(dir.path(), "orders-leak.jfr", 40_000);
+    let (code, out) = run(&["diff", "orders-healthy.jfr", &early]);
+    assert_eq!(code, 2, "{out}");
+    assert!(
+        out.contains("The new recording was not read whole"),
+        "{out}"
+    );
+    let (_, out) = run(&["diff", "--format", "json", "orders-healthy.jfr", &early]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["new_inputs"][0]["skipped"][0]["offset"], 40_000);
+    assert_eq!(json["old_inputs"][0]["skipped"], serde_json::json!([]));
+    // What the old one has lost can make chains new, never hide one.
+    let healthy = cut(dir.path(), "orders-healthy.jfr", 60_000);
+    let (code, out) = run(&["diff", &healthy, "orders-healthy.jfr"]);
+    assert_eq!(code, 0, "{out}");
+    assert!(
+        out.contains("The old recording was not read whole"),
+        "{out}"
+    );
+    assert_eq!(run(&["diff", &healthy, "orders-leak.jfr"]).0, 1);
+}
+
+#[test]
+fn a_gc_verdict_on_half_of_a_recording_does_not_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    let part = cut(dir.path(), "orders-part-1.jfr", 390_000);
+    let (code, out) = run(&["gc", &part]);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("recording-damaged"), "{out}");
+    assert_eq!(run(&["gc", "--fail-on", "critical", &part]).0, 2);
+    assert_eq!(
+        run(&["gc", "--fail-on", "critical", "orders-part-1.jfr"]).0,
+        0
+    );
+}
+
+#[test]
+fn a_report_says_at_its_head_that_a_part_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let half = cut(dir.path(), "orders-healthy.jfr", 80_000);
+    for (format, mark) in [
+        ("text", "Hint: "),
+        ("markdown", "**Hint:** "),
+        ("html", "class=\"hint\">"),
+    ] {
+        let (code, out) = run(&["report", "--format", format, &half]);
+        assert_eq!(code, 0, "{out}");
+        assert!(
+            out.contains(&format!("{mark}Not everything could be read")),
+            "{out}"
+        );
+    }
+    let (_, out) = run(&["report", "orders-healthy.jfr"]);
+    assert!(!out.contains("Not everything"), "{out}");
+}

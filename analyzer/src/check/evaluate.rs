@@ -3,8 +3,8 @@
 use jiff::civil::Date;
 
 use super::policy::{Action, FailByDefault};
-use super::{Baseline, Finding, Level, Outcome, Policy, Rule, path_text};
-use crate::model::{Candidate, Chain, Producer, Report, Verdict};
+use super::{Baseline, Damage, Finding, Level, Outcome, Policy, Rule, path_text};
+use crate::model::{Candidate, Chain, InputInfo, Producer, Report, Verdict};
 use crate::report::{advice, units, words};
 
 /// Judges `report` on the day `today`.
@@ -25,7 +25,26 @@ pub fn evaluate(report: &Report, baseline: &Baseline, policy: &Policy, today: Da
         analysed: report.is_analysed(),
         reason: report.reason.clone(),
         unreadable: Vec::new(),
+        damaged: report.inputs.iter().filter_map(damage).collect(),
+        damage: match policy.damaged {
+            FailByDefault::Fail => Level::Error,
+            FailByDefault::Note => Level::Note,
+        },
     }
+}
+
+/// What of an input was not read; `None` when all of it was, and when nothing was: that is no damage but an
+/// input that cannot be read.
+fn damage(input: &InputInfo) -> Option<Damage> {
+    (input.chunks > 0 && !input.skipped.is_empty()).then(|| Damage {
+        path: input.path.clone(),
+        parts: input.skipped.iter().map(words::skipped).collect(),
+        read: format!(
+            "{} of {}",
+            units::counted(input.events, "event", "events"),
+            units::counted(input.chunks, "chunk", "chunks")
+        ),
+    })
 }
 
 /// What the chain is, before any limit.

@@ -11,6 +11,17 @@ pub fn write(outcome: &Outcome, roots: &[PathBuf], out: &mut dyn Write) -> io::R
         let message = data(what);
         writeln!(out, "::error title=jfr-chains: not read::{message}")?;
     }
+    for damage in &outcome.damaged {
+        let command = match outcome.damage {
+            Level::Error => "error",
+            Level::Note => "warning",
+        };
+        let message = data(&damage.message());
+        writeln!(
+            out,
+            "::{command} title=jfr-chains: not read whole::{message}"
+        )?;
+    }
     if !outcome.analysed {
         let message = data(&outcome.reason);
         return writeln!(

@@ -17,6 +17,23 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
         status.set_type("unreadable");
         suite.add_test_case(case("input", "recording", status));
     }
+    for damage in &outcome.damaged {
+        let message = damage.message();
+        let status = match outcome.damage {
+            Level::Error => {
+                let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+                status.set_message(message.as_str());
+                status.set_type("damaged");
+                status
+            }
+            Level::Note => TestCaseStatus::success(),
+        };
+        let mut case = case("whole input", "recording", status);
+        if outcome.damage == Level::Note {
+            case.set_system_out(message.as_str());
+        }
+        suite.add_test_case(case);
+    }
     if !outcome.analysed {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_message(outcome.reason.as_str());

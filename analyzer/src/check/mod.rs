@@ -32,12 +32,48 @@ pub struct Outcome {
     pub reason: String,
     /// Inputs that could not be opened, each with what is wrong: such a check does not pass.
     pub unreadable: Vec<String>,
+    /// Inputs of which a part was not read. A leak may lie there.
+    pub damaged: Vec<Damage>,
+    /// Whether such a check does not pass, or says so and does.
+    pub damage: Level,
+}
+
+/// One input of which a part was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The input's path.
+    pub path: String,
+    /// Each part: chunk, offset, and what is wrong there.
+    pub parts: Vec<String>,
+    /// What was read all the same.
+    pub read: String,
+}
+
+impl Damage {
+    /// All of it in one sentence; of many parts the first five.
+    pub fn message(&self) -> String {
+        const SHOWN: usize = 5;
+        let shown: Vec<&str> = self.parts.iter().take(SHOWN).map(String::as_str).collect();
+        let mut parts = shown.join("; ");
+        if self.parts.len() > SHOWN {
+            parts.push_str(&format!("; and {} more", self.parts.len() - SHOWN));
+        }
+        format!(
+            "{}: {parts}. Read: {}; a leak in the rest would not be seen.",
+            self.path, self.read
+        )
+    }
 }
 
 impl Outcome {
     /// Whether something fails the check.
     pub fn is_failed(&self) -> bool {
         self.errors().next().is_some()
+    }
+
+    /// Whether an input, or a part of one, was not read and may have held what the check looks for.
+    pub fn is_incomplete(&self) -> bool {
+        !self.unreadable.is_empty() || self.damage == Level::Error && !self.damaged.is_empty()
     }
 
     /// The findings that fail the check.

@@ -29,6 +29,8 @@ pub struct Policy {
     pub survivors: Action,
     /// What a class is that keeps growing without a chain.
     pub growing_classes: FailByDefault,
+    /// What a recording is of which a part cannot be read.
+    pub damaged: FailByDefault,
 }
 
 /// Pass unless told otherwise.
@@ -141,7 +143,7 @@ mod tests {
              max_heap_walk_call_time = \"500ms\"\nignore_roots = [\"finalizer\"]\n\
              ignore_classes = [\"com.acme.legacy.*\"]\ndemand_classes = [\"com.acme.Order\"]\n\
              reclaimable = \"fail\"\nnoise = \"fail\"\nsurvivors = \"fail\"\n\
-             growing_classes = \"note\"\n",
+             growing_classes = \"note\"\ndamaged = \"note\"\n",
         )
         .unwrap();
         assert_eq!(policy.max_growth_per_hour, Some(Size(10 << 20)));
@@ -152,6 +154,7 @@ mod tests {
         assert!(policy.ignores_class("com.acme.legacy.X"));
         assert!(!policy.ignores_class("com.acme.Order"));
         assert_eq!(policy.growing_classes, FailByDefault::Note);
+        assert_eq!(policy.damaged, FailByDefault::Note);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_sarif::sarif::{
     ArtifactLocation, Invocation, Location, LogicalLocation, Message, MultiformatMessageString,
-    PhysicalLocation, Region, ReportingDescriptor, Result as SarifResult, ResultLevel, Run, Sarif,
-    Tool, ToolComponent,
+    Notification, PhysicalLocation, Region, ReportingDescriptor, Result as SarifResult,
+    ResultLevel, Run, Sarif, Tool, ToolComponent,
 };
 
 use super::{Finding, Level, Outcome, Rule, source};
@@ -24,13 +24,14 @@ pub fn write(outcome: &Outcome, roots: &[PathBuf], out: &mut dyn Write) -> io::R
         .iter()
         .map(|finding| result(finding, roots))
         .collect();
+    let mut invocation = Invocation::builder()
+        .execution_successful(outcome.analysed && !outcome.is_incomplete())
+        .build();
+    let told = notifications(outcome);
+    invocation.tool_execution_notifications = (!told.is_empty()).then_some(told);
     let run = Run::builder()
         .tool(Tool::builder().driver(driver).build())
-        .invocations(vec![
-            Invocation::builder()
-                .execution_successful(outcome.analysed && outcome.unreadable.is_empty())
-                .build(),
-        ])
+        .invocations(vec![invocation])
         .results(results)
         .build();
     let sarif = Sarif::builder()
@@ -40,6 +41,27 @@ pub fn write(outcome: &Outcome, roots: &[PathBuf], out: &mut dyn Write) -> io::R
         .build();
     serde_json::to_writer_pretty(&mut *out, &sarif)?;
     writeln!(out)
+}
+
+/// What kept the check from looking at everything.
+fn notifications(outcome: &Outcome) -> Vec<Notification> {
+    let of = |level: &str, text: String| {
+        Notification::builder()
+            .level(serde_json::json!(level))
+            .message(Message::builder().text(text).build())
+            .build()
+    };
+    let unreadable = outcome
+        .unreadable
+        .iter()
+        .map(|what| of("error", what.clone()));
+    let level = match outcome.damage {
+        Level::Error => "error",
+        Level::Note => "warning",
+    };
+    let damaged = outcome.damaged.iter().map(|d| of(level, d.message()));
+    let nothing = (!outcome.analysed).then(|| of("error", outcome.reason.clone()));
+    unreadable.chain(damaged).chain(nothing).collect()
 }
 
 fn descriptor(rule: Rule) -> ReportingDescriptor {

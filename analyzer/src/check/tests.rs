@@ -318,3 +318,14 @@ fn nothing_analysed_is_an_error_everywhere() {
         rendered(|out| sarif::write(&outcome, &[], out)).contains("\"executionSuccessful\": false")
     );
 }
+
+#[test]
+fn a_recording_with_many_holes_gets_a_message_of_bounded_length() {
+    let mut report = sample::leak();
+    let hole = report.inputs[0].skipped[0].clone();
+    report.inputs[0].skipped = vec![hole; 700];
+    let outcome = check(&report, &Baseline::default(), &Policy::default());
+    let message = outcome.damaged[0].message();
+    assert_eq!(message.matches("offset 68000").count(), 5, "{message}");
+    assert!(message.contains("; and 695 more. Read: "), "{message}");
+}

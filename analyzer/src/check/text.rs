@@ -32,6 +32,17 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
         let unread = outcome.unreadable.len() as u64;
         let rest = units::counted(unread, "input was not read", "inputs were not read");
         ("INCOMPLETE", AnsiColor::Yellow, rest)
+    } else if outcome.is_incomplete() {
+        let damaged = outcome.damaged.len() as u64;
+        let rest = format!(
+            "no finding, but {}; with `damaged = \"note\"` in the policy this passes",
+            units::counted(
+                damaged,
+                "recording was not read whole",
+                "recordings were not read whole"
+            )
+        );
+        ("INCOMPLETE", AnsiColor::Yellow, rest)
     } else {
         ("PASSED", AnsiColor::Green, outcome.reason.clone())
     };
@@ -45,6 +56,13 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
             _ => writeln!(out, "{line}")?,
         }
     }
+    for damage in &outcome.damaged {
+        let (mark, style) = match outcome.damage {
+            Level::Error => ("LOST", AnsiColor::Yellow.on_default()),
+            Level::Note => ("note", Style::new().dimmed()),
+        };
+        marked(mark, style, &damage.message(), out)?;
+    }
     for level in [Level::Error, Level::Note] {
         for finding in outcome.findings.iter().filter(|f| f.level == level) {
             let (mark, style) = match level {
@@ -56,11 +74,7 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
                 .as_ref()
                 .map_or_else(String::new, |id| format!(" [{id}]"));
             let text = format!("{}{id}: {}", finding.rule.as_str(), finding.message);
-            let text = terminal(&text);
-            for (at, line) in wrapped(&text, "", "", WIDTH - 6).iter().enumerate() {
-                let mark = if at == 0 { mark } else { "" };
-                writeln!(out, "{style}{mark:4}{style:#}  {line}")?;
-            }
+            marked(mark, style, &text, out)?;
             if level == Level::Error {
                 for (at, line) in finding.path.lines().enumerate() {
                     let indent = " ".repeat(if at == 0 { 8 } else { 10 });
@@ -71,6 +85,16 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// `FAIL  text`, wrapped under itself.
+fn marked(mark: &str, style: Style, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let text = terminal(text);
+    for (at, line) in wrapped(&text, "", "", WIDTH - 6).iter().enumerate() {
+        let mark = if at == 0 { mark } else { "" };
+        writeln!(out, "{style}{mark:4}{style:#}  {line}")?;
     }
     Ok(())
 }

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::Exit;
-use super::common::{
-    Inputs, complain_of_losses, read_text, spares, today, write_file, write_stdout,
-};
-use crate::check::{self, Baseline, Policy};
+use super::common::{Inputs, read_text, spares, today, write_file, write_stdout};
+use crate::check::{self, Baseline, Level, Policy};
 
 /// Fail on chains that the baseline does not know or the policy forbids.
 #[derive(Debug, clap::Args)]
@@ -16,8 +14,9 @@ use crate::check::{self, Baseline, Policy};
     jfr-chains check --baseline leaks.toml build/*.jfr\n  \
     jfr-chains check --policy policy.toml --junit target/leaks.xml target/test.jfr\n  \
     jfr-chains check --github --source-root src/main/java test.jfr\n\n\
-    Exit codes: 0 passed, 1 a finding fails the check, 2 usage or unreadable input, 3 nothing\n\
-    was analysed: a check never passes because nothing ran.")]
+    Exit codes: 0 passed, 1 a finding fails the check, 2 usage or unreadable input, or no finding\n\
+    in what a damaged recording has left (policy: damaged = \"note\" passes), 3 nothing was\n\
+    analysed: a check never passes because nothing ran.")]
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
@@ -70,15 +69,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let read = args.inputs.read();
     let mut outcome = match &read.report {
-        Some(report) => {
-            complain_of_losses(report);
-            check::evaluate(report, &baseline, &policy, today())
-        }
+        Some(report) => check::evaluate(report, &baseline, &policy, today()),
         None => check::Outcome {
             findings: Vec::new(),
             analysed: false,
             reason: "no input could be read".to_owned(),
             unreadable: Vec::new(),
+            damaged: Vec::new(),
+            damage: Level::Error,
         },
     };
     outcome.unreadable = read.unreadable;
@@ -106,6 +104,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Exit::NothingAnalysed
     } else if outcome.is_failed() {
         Exit::Finding
+    } else if outcome.is_incomplete() {
+        Exit::Usage
     } else {
         Exit::Clean
     })

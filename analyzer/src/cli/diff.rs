@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::Exit;
-use super::common::{Inputs, Output, complain_of_losses};
+use super::common::{Inputs, Output};
 use crate::diff;
 use crate::model::Report;
 
@@ -14,8 +14,8 @@ use crate::model::Report;
 #[command(after_help = "Examples:\n  \
     jfr-chains diff before.jfr after.jfr\n  \
     jfr-chains diff --format markdown main.jfr branch.jfr >> comment.md\n\n\
-    Exit codes: 0 nothing is new or grown, 1 something is, 2 usage or unreadable input, 3 one of\n\
-    the recordings cannot show a leak.")]
+    Exit codes: 0 nothing is new or grown, 1 something is, 2 usage or unreadable input, or nothing\n\
+    in what a damaged new recording has left, 3 one of the recordings cannot show a leak.")]
 pub struct Args {
     /// The earlier recording.
     #[arg(value_name = "OLD")]
@@ -57,10 +57,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     })?;
     Ok(if !old.is_analysed() || !new.is_analysed() {
         Exit::NothingAnalysed
-    } else if diff.is_clean() {
-        Exit::Clean
-    } else {
+    } else if !diff.is_clean() {
         Exit::Finding
+    } else if diff.is_incomplete() {
+        Exit::Usage
+    } else {
+        Exit::Clean
     })
 }
 
@@ -68,7 +70,5 @@ fn read(path: &Path) -> Option<Report> {
     let inputs = Inputs {
         files: vec![path.to_owned()],
     };
-    let report = inputs.read().report?;
-    complain_of_losses(&report);
-    Some(report)
+    inputs.read().report
 }

@@ -20,8 +20,8 @@ use crate::input::Input;
     jfr-chains gc --fail-on critical gc.log              for CI\n\n\
     Best input: -Xlog:gc*,gc+age=trace,gc+plab=debug,safepoint:file=gc.log (JDK 9+),\n\
     -XX:+PrintGCDetails -XX:+PrintTenuringDistribution (JDK 7, 8), or any recording of JDK 11+.\n\n\
-    Exit codes: 0 clean, 1 a finding that --fail-on refuses, 2 an input could not be read,\n\
-    3 no collection was found.")]
+    Exit codes: 0 clean, 1 a finding that --fail-on refuses, 2 an input could not be read, or with\n\
+    --fail-on nothing in what a damaged one has left, 3 no collection was found.")]
 pub struct Args {
     /// Recordings or GC logs; '-' is standard input. Rolled files are put in order.
     #[arg(value_name = "FILE", required = true)]
@@ -113,6 +113,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Exit::NothingAnalysed
     } else if refused {
         Exit::Finding
+    } else if args.fail_on.is_some() && analysis.lost_collections() {
+        Exit::Usage
     } else {
         Exit::Clean
     })

@@ -60,6 +60,11 @@ impl Analysis {
         self.findings().map(|f| f.severity).max()
     }
 
+    /// Whether collections may lie in a part of a recording that was not read.
+    pub fn lost_collections(&self) -> bool {
+        self.diagnostics.has(Problem::Recording)
+    }
+
     /// All findings.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.jvms.iter().flat_map(|j| j.findings.iter())

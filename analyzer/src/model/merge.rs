@@ -538,6 +538,19 @@ fn hints(
                 .to_owned(),
         );
     }
+    let partly = |input: &&InputInfo| !input.skipped.is_empty();
+    let lost: Vec<&str> = inputs
+        .iter()
+        .filter(partly)
+        .map(|input| input.path.as_str())
+        .collect();
+    if !lost.is_empty() && !empty {
+        out.push(format!(
+            "Not everything could be read: {}. What the rest held is not in this report; \"Read\" \
+             says what it was.",
+            lost.join(", ")
+        ));
+    }
     out
 }
 
