@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Exit;
-use super::common::{Output, complain, progress};
-use crate::gc::analysis::{Builder, Form, order_key};
+use super::common::{Output, complain, complain_of_loss, progress};
+use crate::gc::analysis::{Builder, Form, is_recording, order_key};
 use crate::gc::findings::Severity;
 use crate::gc::out::{html, json, markdown, text};
 use crate::input::Input;
@@ -76,6 +76,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     inputs.sort_by_key(|input| order_key(input.bytes()));
     let mut builder = Builder::default();
     for input in inputs {
+        if !is_recording(input.bytes()) {
+            for lost in input.damage() {
+                let path = input.path().display().to_string();
+                complain_of_loss(&path, None, lost.offset, &lost.what);
+            }
+        }
         let bar = progress(input.path(), input.bytes().len() as u64);
         if let Err(error) = builder.add(input, &mut |bytes| bar.set_position(bytes)) {
             complain(&error.to_string());

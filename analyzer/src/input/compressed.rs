@@ -1,64 +1,174 @@
 //! gzip, zip and LZ4 frames, recognised by their first bytes.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-use super::Bytes;
 use super::spool::Spool;
+use super::{Bytes, Damage, lz4};
 
 /// A stream that claims more than this is not a recording but a bomb.
 const MAX_DECOMPRESSED: u64 = 64 * 1024 * 1024 * 1024;
 
+/// The bytes of a compressed input, and what of it could not be decompressed.
+pub(super) struct Opened {
+    pub(super) bytes: Bytes,
+    pub(super) damage: Vec<Damage>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Gzip,
+    Lz4,
+    Zip,
+}
+
+impl Format {
+    fn of(start: &[u8]) -> Option<Self> {
+        match start {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
+            _ => lz4::starts(*start.first_chunk()?).then_some(Self::Lz4),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Lz4 => "LZ4",
+            Self::Zip => "zip",
+        }
+    }
+}
+
 /// Decompresses what is compressed; `None` for anything else.
 ///
-/// A stream that breaks off gives what came before the break.
-pub(super) fn open(raw: &[u8]) -> Result<Option<Bytes>, String> {
-    match raw {
-        [0x1f, 0x8b, ..] => {
-            let stream = flate2::read::MultiGzDecoder::new(raw);
-            decompressed("gzip", stream).map(Some)
-        }
-        [0x04, 0x22, 0x4d, 0x18, ..] => {
-            let stream = lz4_flex::frame::FrameDecoder::new(raw);
-            decompressed("LZ4", stream).map(Some)
-        }
-        [b'P', b'K', 3, 4, ..] => zip(raw).map(Some),
-        _ => Ok(None),
-    }
-}
-
-fn decompressed(format: &str, stream: impl Read) -> Result<Bytes, String> {
-    let mut spool = Spool::default();
-    decompress(&mut spool, format, stream)?;
-    spool.finish().map_err(|error| format!("{format}: {error}"))
-}
-
-fn decompress(spool: &mut Spool, format: &str, stream: impl Read) -> Result<(), String> {
-    let mut partial = Partial {
-        stream: stream.take(MAX_DECOMPRESSED),
-        read: 0,
-        error: None,
+/// A stream that breaks off gives what came before the break, and says where it was.
+pub(super) fn open(raw: &[u8]) -> Result<Option<Opened>, String> {
+    let Some(format) = Format::of(raw) else {
+        return Ok(None);
     };
-    spool
-        .fill(&mut partial)
-        .map_err(|error| format!("{format}: {error}"))?;
-    match partial.error {
-        Some(error) if partial.read == 0 => Err(format!("not readable as {format}: {error}")),
-        _ => Ok(()),
+    let mut into = Into::default();
+    let failed = |error: io::Error| format!("{}: {error}", format.name());
+    match format {
+        Format::Gzip => into.gzip(raw),
+        Format::Lz4 => into.lz4(raw),
+        Format::Zip => into.zip(raw),
     }
+    .map_err(failed)?;
+    if into.len == 0
+        && let Some(damage) = into.damage.first()
+    {
+        return Err(format!("not readable: {}", damage.what));
+    }
+    Ok(Some(Opened {
+        bytes: into.spool.finish().map_err(failed)?,
+        damage: into.damage,
+    }))
 }
 
-/// All members one after the other: each is a recording or a part of one.
-fn zip(raw: &[u8]) -> Result<Bytes, String> {
-    let fail = |error: &dyn std::fmt::Display| format!("not readable as zip: {error}");
-    let mut archive = zip::ZipArchive::new(Cursor::new(raw)).map_err(|error| fail(&error))?;
-    let mut spool = Spool::default();
-    for index in 0..archive.len() {
-        let member = archive.by_index(index).map_err(|error| fail(&error))?;
-        if member.is_file() {
-            decompress(&mut spool, "zip", member)?;
+/// What was decompressed so far. Only the spool's own errors are errors.
+#[derive(Default)]
+struct Into {
+    spool: Spool,
+    len: u64,
+    damage: Vec<Damage>,
+}
+
+impl Into {
+    fn gzip(&mut self, stream: impl BufRead) -> io::Result<()> {
+        self.stream("gzip", flate2::bufread::MultiGzDecoder::new(stream))
+    }
+
+    fn lz4(&mut self, stream: impl Read) -> io::Result<()> {
+        self.stream("LZ4", lz4::Frames::new(stream))
+    }
+
+    fn stream(&mut self, name: &str, stream: impl Read) -> io::Result<()> {
+        let mut partial = Partial {
+            stream: stream.take(MAX_DECOMPRESSED),
+            read: 0,
+            error: None,
+        };
+        self.spool.fill(&mut partial)?;
+        self.len += partial.read;
+        if let Some(error) = partial.error {
+            self.lost(format!("{name}: {error}"));
+        } else if partial.stream.limit() == 0 {
+            self.lost(format!("{name}: more than {MAX_DECOMPRESSED} bytes"));
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self, what: String) {
+        self.damage.push(Damage {
+            offset: self.len,
+            what,
+        });
+    }
+
+    /// All members one after the other: each is a recording or a part of one.
+    fn zip(&mut self, raw: &[u8]) -> io::Result<()> {
+        let mut archive = match zip::ZipArchive::new(Cursor::new(raw)) {
+            Ok(archive) => archive,
+            Err(error) => return self.zip_without_directory(raw, &error),
+        };
+        for index in 0..archive.len() {
+            let name = match archive.name_for_index(index) {
+                Some(Ok(name)) => name.into_owned(),
+                _ => format!("number {index}"),
+            };
+            match archive.by_index(index) {
+                Ok(member) if !member.is_file() => {}
+                Ok(member) => self.member(&name, member)?,
+                Err(error) => self.lost(format!("zip member {name}: {error}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// The members that can be read one behind the other: the directory is at an archive's end.
+    fn zip_without_directory(&mut self, raw: &[u8], why: &zip::result::ZipError) -> io::Result<()> {
+        let mut rest = raw;
+        loop {
+            match zip::read::read_zipfile_from_stream(&mut rest) {
+                Ok(Some(member)) => {
+                    let name = match member.name() {
+                        Ok(name) => name.into_owned(),
+                        Err(_) => "?".to_owned(),
+                    };
+                    self.member(&name, member)?;
+                }
+                Ok(None) | Err(_) => {
+                    self.lost(format!("zip: {why}"));
+                    return Ok(());
+                }
+            }
         }
     }
-    spool.finish().map_err(|error| fail(&error))
+
+    /// A member, which may be compressed once more: an archive of `leak.jfr.gz`.
+    fn member(&mut self, name: &str, member: impl Read) -> io::Result<()> {
+        let name = format!("zip member {name}");
+        let mut head = [0; 4];
+        let mut member = BufReader::new(member);
+        let mut len = 0;
+        while let Some(rest) = head.get_mut(len..).filter(|rest| !rest.is_empty()) {
+            match member.read(rest) {
+                Ok(0) => break,
+                Ok(read) => len += read,
+                Err(error) => {
+                    self.lost(format!("{name}: {error}"));
+                    return Ok(());
+                }
+            }
+        }
+        let head = head.get(..len).unwrap_or(&[]);
+        let whole = head.chain(member);
+        match Format::of(head) {
+            Some(Format::Gzip) => self.stream(&name, flate2::bufread::MultiGzDecoder::new(whole)),
+            Some(Format::Lz4) => self.stream(&name, lz4::Frames::new(whole)),
+            Some(Format::Zip) | None => self.stream(&name, whole),
+        }
+    }
 }
 
 /// Ends the stream where the decoder fails, and keeps why.

@@ -1,6 +1,7 @@
 //! From a path to bytes: mapped files, standard input, compressed files.
 
 mod compressed;
+mod lz4;
 mod map;
 mod spool;
 
@@ -17,6 +18,16 @@ use spool::Spool;
 pub struct Input {
     path: PathBuf,
     bytes: Bytes,
+    damage: Vec<Damage>,
+}
+
+/// A compressed stream that broke off, or was whole and is not what its checksum says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// How many decompressed bytes were there before.
+    pub offset: u64,
+    /// Which stream, and what its decoder said.
+    pub what: String,
 }
 
 #[derive(Debug)]
@@ -75,8 +86,15 @@ impl Input {
             path: path.clone(),
             what,
         })?;
-        let bytes = opened.unwrap_or(raw);
-        Ok(Self { path, bytes })
+        let (bytes, damage) = match opened {
+            Some(opened) => (opened.bytes, opened.damage),
+            None => (raw, Vec::new()),
+        };
+        Ok(Self {
+            path,
+            bytes,
+            damage,
+        })
     }
 
     /// The path it was opened by.
@@ -89,7 +107,12 @@ impl Input {
         self.path.as_os_str() != "-" && self.path.is_file()
     }
 
-    /// The decompressed bytes.
+    /// What could not be decompressed, in the order of the stream; empty for plain files.
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// The decompressed bytes, as far as there were any.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_slice()
     }

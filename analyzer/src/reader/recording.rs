@@ -80,9 +80,22 @@ impl Recording {
 
     /// Reads a recording from what was opened elsewhere.
     pub fn of(input: Input) -> Result<Self, ReadError> {
-        let split = split(input.bytes());
+        let mut split = split(input.bytes());
         if !split.spans.is_empty() {
+            let damage = input.damage().iter().map(|damage| Skipped {
+                chunk: None,
+                offset: damage.offset,
+                what: damage.what.clone(),
+            });
+            split.skipped.extend(damage);
+            split.skipped.sort_by_key(|lost| lost.offset);
             return Ok(Self { input, split });
+        }
+        if let Some(damage) = input.damage().first() {
+            return Err(ReadError::Compressed {
+                path: input.path().to_owned(),
+                what: format!("{}; no chunk comes before that", damage.what),
+            });
         }
         let path = input.path().to_owned();
         if input.bytes().is_empty() {
@@ -183,8 +196,8 @@ impl Recording {
         skipped
     }
 
-    /// What lies between the chunks, and chunks that are cut off. What is wrong inside a chunk is
-    /// in [`Chunk::skipped`].
+    /// What lies between the chunks, chunks that are cut off, and where decompression failed. What
+    /// is wrong inside a chunk is in [`Chunk::skipped`].
     pub fn skipped(&self) -> &[Skipped] {
         &self.split.skipped
     }
