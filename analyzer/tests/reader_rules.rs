@@ -7,7 +7,7 @@ use std::io::Write;
 
 use chunks::*;
 use jfr_chains_analyzer::reader::{DecodeError, EpochNanos, ReadError, Recording, Value};
-use jfr_format::header::{self, State};
+use jfr_format::header::{self, Header, State};
 use jfr_format::varint;
 
 const EVENT: i64 = 100;
@@ -362,6 +362,52 @@ fn an_unusable_header_is_made_up_for_by_a_scan() {
 }
 
 #[test]
+fn a_header_without_a_clock_costs_the_times_and_not_the_events() {
+    let chunk = || {
+        named()
+            .metadata()
+            .event(EVENT, 0, key(1))
+            .checkpoint(&[(NAME, &[(1, text("n"))])])
+    };
+    let wrong: [fn(&mut Header); 4] = [
+        |header| header.start_nanos = 0,
+        |header| header.start_nanos = i64::MIN,
+        |header| header.ticks_per_second = 0,
+        |header| (header.ticks_per_second, header.start_nanos) = (-1, -1),
+    ];
+    for change in wrong {
+        let damaged = chunk().build_with(change);
+        let whole = chunk().build_with(|header| header.start_nanos += 1);
+        let bytes = [damaged.clone(), whole.clone(), damaged].concat();
+        let recording = open_bytes(bytes);
+        assert_eq!(shown(&recording, "name"), ["Some(Text(\"n\"))"; 3]);
+        let said = skipped(&recording);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("chunk 0, offset 0: the header has no clock"));
+        assert!(said[1].contains("chunk 2, "), "{said:?}");
+    }
+}
+
+#[test]
+fn minor_versions_are_ignored() {
+    for minor in [0, 7, 100, u16::MAX] {
+        let chunk = || {
+            named()
+                .event(EVENT, 0, key(1))
+                .checkpoint(&[(NAME, &[(1, text("n"))])])
+        };
+        let first = chunk().build_with(|header| header.minor = minor);
+        let second = chunk().build_with(|header| {
+            header.minor = minor;
+            header.start_nanos += 1;
+        });
+        let recording = open_bytes([first, second].concat());
+        assert_eq!(shown(&recording, "name").len(), 2, "{minor}");
+        assert!(skipped(&recording).is_empty());
+    }
+}
+
+#[test]
 fn a_header_that_is_being_rewritten_is_salvaged() {
     let chunk = named()
         .event(EVENT, 0, key(1))
@@ -613,49 +659,6 @@ fn files_that_are_no_recording_say_so() {
         text.to_string(),
         "t.jfr: not a flight recording: no chunk header in 5 bytes"
     );
-}
-
-#[test]
-fn gzip_zip_and_lz4_open_as_they_are() {
-    let chunk = named()
-        .event(EVENT, 0, key(1))
-        .checkpoint(&[(NAME, &[(1, text("n"))])]);
-    let plain = chunk.build();
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(&plain).unwrap();
-    let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
-    lz4.write_all(&plain).unwrap();
-    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let options = zip::write::SimpleFileOptions::default();
-    for name in ["a.jfr", "b.jfr"] {
-        zip.start_file(name, options).unwrap();
-        zip.write_all(&plain).unwrap();
-    }
-    for (compressed, chunks) in [
-        (gzip.finish().unwrap(), 1),
-        (lz4.finish().unwrap(), 1),
-        (zip.finish().unwrap().into_inner(), 2),
-    ] {
-        assert!(!compressed.starts_with(b"FLR"));
-        let recording = open_bytes(compressed);
-        assert_eq!(shown(&recording, "name"), vec!["Some(Text(\"n\"))"; chunks]);
-    }
-}
-
-#[test]
-fn a_compressed_file_cut_off_gives_what_came_before() {
-    let mut chunk = named().metadata();
-    for at in 0..20_000 {
-        chunk = chunk.event(EVENT, at, key(at * 7_919));
-    }
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(&chunk.build()).unwrap();
-    let compressed = gzip.finish().unwrap();
-    let recording = open_bytes(&compressed[..compressed.len() / 2]);
-    let events = recording.chunk(0).unwrap().event_count();
-    assert!((1_000..20_000).contains(&events), "{events}");
-    let nothing = Recording::from_bytes("cut.gz", compressed[..8].to_vec()).unwrap_err();
-    assert!(nothing.to_string().contains("gzip"), "{nothing}");
 }
 
 #[test]

@@ -46,25 +46,31 @@ pub(crate) fn split(file: &[u8]) -> Split {
                 split.refuse(at, end, version);
                 end
             }
-            None => match next_start(file, at + 1, None) {
-                None => {
-                    split.garbage(at, file.len());
-                    file.len()
-                }
-                Some((found, header)) => match header.and_then(|header| lost(at, found, &header)) {
-                    Some((start, header)) => {
+            None => {
+                let next = next_start(file, at + 1, None);
+                let copy = next.and_then(|(found, header)| lost(at, found, &header?));
+                let damaged = file.get(at..).and_then(|rest| Header::parse(rest).ok());
+                match (copy, damaged) {
+                    (Some((start, header)), _) => {
                         split.garbage(at, start);
                         let (end, _) = extent(file, start, &header);
                         let note = "the header is unusable; a copy inside the chunk was used";
                         split.chunk(start, end, header, Some(note.to_owned()));
                         end
                     }
-                    None => {
+                    (None, Some(header)) => {
+                        let (end, note) = extent(file, at, &header);
+                        split.chunk(at, end, header, note);
+                        split.note(at, clock_note(&header));
+                        end
+                    }
+                    (None, None) => {
+                        let found = next.map_or(file.len(), |(found, _)| found);
                         split.garbage(at, found);
                         found
                     }
-                },
-            },
+                }
+            }
         };
         at = end;
     }
@@ -81,6 +87,15 @@ impl Split {
             });
         }
         self.spans.push(Span { start, end, header });
+    }
+
+    /// Says something about the chunk added last.
+    fn note(&mut self, start: usize, what: Option<String>) {
+        self.skipped.extend(what.map(|what| Skipped {
+            chunk: self.spans.len().checked_sub(1),
+            offset: start as u64,
+            what,
+        }));
     }
 
     fn garbage(&mut self, start: usize, end: usize) {
@@ -146,6 +161,20 @@ fn extent(file: &[u8], at: usize, header: &Header) -> (usize, Option<String>) {
 /// The size that a JVM writes into the header of a chunk it has just begun.
 const PLACEHOLDER: i64 = 1024 * 1024 * 1024;
 
+/// What a header without a clock costs.
+fn clock_note(header: &Header) -> Option<String> {
+    let Header {
+        start_nanos,
+        ticks_per_second,
+        ..
+    } = header;
+    (*start_nanos <= 0 || *ticks_per_second <= 0).then(|| {
+        format!(
+            "the header has no clock (start at {start_nanos} ns, {ticks_per_second} ticks a second): no time in the chunk is right"
+        )
+    })
+}
+
 /// What starts at a place where a chunk could.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
@@ -154,7 +183,7 @@ enum Start {
     Foreign((u16, u16), Header),
 }
 
-/// A magic inside other bytes rarely passes for a chunk.
+/// A header with a clock and a size that can be true: a magic inside other bytes rarely passes for one.
 fn start_at(file: &[u8], at: usize) -> Option<Start> {
     let bytes = file.get(at..)?;
     let found = match Header::parse(bytes) {
@@ -172,7 +201,7 @@ fn start_at(file: &[u8], at: usize) -> Option<Start> {
     // The old format's header ends before its clock.
     let old = matches!(found, Start::Foreign((0, _), _));
     let clock = header.start_nanos > 0 && header.ticks_per_second > 0;
-    (header.minor <= 99 && (old || (header.size >= 0 && clock))).then_some(found)
+    (old || (header.size >= 0 && clock)).then_some(found)
 }
 
 /// The next place from `from` on where a chunk starts, with its header if it can be read.
@@ -195,6 +224,8 @@ fn next_start(
             {
                 None
             }
+            // Minor versions mean nothing where a chunk is due; elsewhere they tell chance from a header.
+            Start::Chunk(header) | Start::Foreign(_, header) if header.minor > 99 => None,
             Start::Chunk(header) => Some((at, Some(header))),
             Start::Foreign(..) => Some((at, None)),
         }
