@@ -334,3 +334,35 @@ fn a_method_whose_class_is_another_method_with_a_structure_in_it_is_recovered() 
         .build();
     assert_eq!(exercise(&bytes), 1);
 }
+
+#[test]
+fn recovered_chunks_keep_their_times_in_whatever_order_they_stand() {
+    let chunk = |start: i64, ticks: i64| {
+        ChunkSpec::new()
+            .event_type(EVENT, "test.Sample", &[field("number", INT)])
+            .metadata()
+            .event(EVENT, ticks, Bytes::new().int(1))
+            .build_with(|header| header.start_nanos = start)
+    };
+    let day = 86_400_000_000_000;
+    let glued = [
+        chunk(START_NANOS + day, 7),
+        chunk(START_NANOS, 8),
+        chunk(START_NANOS + 2 * day, 9),
+        chunk(START_NANOS + day, 10),
+        chunk(START_NANOS + day, 11),
+    ];
+    let times = |recording: &Recording| {
+        let mut times = Vec::new();
+        recording.visit(|event| times.push(event.start()));
+        times
+    };
+    let glued = open_bytes(glued.concat());
+    let mut bytes = Vec::new();
+    recover(&glued, &mut bytes).unwrap();
+    let recovered = open_bytes(bytes);
+    assert_eq!(times(&recovered), times(&glued));
+    let starts = recovered.chunks().map(|chunk| chunk.header().start_nanos);
+    let starts: std::collections::BTreeSet<i64> = starts.collect();
+    assert_eq!(starts.len(), 5);
+}

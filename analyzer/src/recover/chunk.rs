@@ -6,6 +6,7 @@ use jfr_format::header::{self, Header, State, flag};
 use jfr_format::{ids as format_ids, varint};
 
 use super::ids::{Ids, Renumbered};
+use super::starts::Starts;
 use super::{lost, metadata};
 use crate::reader::{Chunk, Event, Skipped};
 
@@ -23,8 +24,8 @@ pub(super) struct Rebuilt {
 impl Rebuilt {
     /// `None` when the chunk has no metadata: nothing in it means anything then.
     ///
-    /// The chunk starts after `last_start`: readers take two with one start for the same.
-    pub(super) fn new(source: &Chunk<'_>, ids: &mut Ids, last_start: i64) -> Option<Self> {
+    /// The chunk starts when no other does: readers take two with one start for the same.
+    pub(super) fn new(source: &Chunk<'_>, ids: &mut Ids, starts: &mut Starts) -> Option<Self> {
         let body = source.metadata_body()?;
         let ids = ids.of(source);
         let metadata = event(format_ids::METADATA, &metadata::rewrite(body, &ids).ok()?);
@@ -56,7 +57,7 @@ impl Rebuilt {
                 }),
             }
         }
-        rebuilt.finish_header(source, bytes, end_ticks, last_start);
+        rebuilt.finish_header(source, bytes, end_ticks, starts);
         Some(rebuilt)
     }
 
@@ -65,7 +66,7 @@ impl Rebuilt {
         source: &Chunk<'_>,
         events: usize,
         end_ticks: i64,
-        last_start: i64,
+        starts: &mut Starts,
     ) {
         let header = &mut self.header;
         let checkpoint = header::LEN + self.metadata.len();
@@ -73,18 +74,17 @@ impl Rebuilt {
         header.metadata = header::LEN as i64;
         header.checkpoint = i64::try_from(checkpoint).unwrap_or(i64::MAX);
         header.size = i64::try_from(size).unwrap_or(i64::MAX);
-        header.start_nanos = header.start_nanos.max(last_start.saturating_add(1));
-        header.ticks_per_second = header.ticks_per_second.max(1);
+        if header.ticks_per_second < 1 {
+            // Ticks of such a chunk count as nanoseconds.
+            header.ticks_per_second = 1_000_000_000;
+        }
         if header.duration_nanos <= 0 {
             let ticks = end_ticks.saturating_sub(header.start_ticks);
             header.duration_nanos = source.clock().span(ticks).0.max(0);
         }
+        starts.make_unique(header);
         header.state = State::Finished;
         header.flags = flag::COMPRESSED_INTS;
-    }
-
-    pub(super) fn start_nanos(&self) -> i64 {
-        self.header.start_nanos
     }
 
     pub(super) fn events(&self) -> u64 {

@@ -7,6 +7,7 @@ mod chunk;
 mod ids;
 mod lost;
 mod metadata;
+mod starts;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::reader::Recording;
 use crate::summary::SkippedIn;
 use chunk::Rebuilt;
 use ids::Ids;
+use starts::Starts;
 
 /// Arguments of `jfr-chains recover`.
 #[derive(Debug, Clone, clap::Args)]
@@ -56,10 +58,9 @@ pub fn recover(recording: &Recording, out: &mut dyn Write) -> io::Result<Recover
     let between = recording.skipped().iter();
     recovered.skipped = between.map(|lost| SkippedIn::new(&path, lost)).collect();
     let mut ids = Ids::default();
-    let mut last_start = i64::MIN;
+    let mut starts = Starts::default();
     for source in recording.chunks() {
-        if let Some(rebuilt) = Rebuilt::new(&source, &mut ids, last_start) {
-            last_start = rebuilt.start_nanos();
+        if let Some(rebuilt) = Rebuilt::new(&source, &mut ids, &mut starts) {
             rebuilt.write(&source, out)?;
             recovered.chunks += 1;
             recovered.events += rebuilt.events();
