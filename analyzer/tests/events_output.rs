@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use chunks::*;
 use jfr_chains_analyzer::events::{EventsArgs, Format, run};
-use jfr_chains_analyzer::summary::{self, SummaryArgs};
+use jfr_chains_analyzer::summary::{self, Readable, SummaryArgs};
 
 const THREAD: i64 = 30;
 const CLASS: i64 = 31;
@@ -81,9 +81,9 @@ fn arguments(path: PathBuf, types: &[&str], format: Format) -> EventsArgs {
 
 fn written(args: &EventsArgs) -> (bool, String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let complete = run(args, &mut out, &mut err).unwrap();
+    let readable = run(args, &mut out, &mut err).unwrap();
     (
-        complete,
+        readable == Readable::All,
         String::from_utf8(out).unwrap(),
         String::from_utf8(err).unwrap(),
     )
@@ -143,9 +143,10 @@ fn csv_holds_one_type() {
         out.starts_with("startTime,number\n2023-11-14T22:13:20.000000000Z,0\n"),
         "{out}"
     );
-    let (complete, _, err) = written(&arguments(file.path().into(), &[], Format::Csv));
-    assert!(!complete);
-    assert!(err.contains("CSV holds one event type"), "{err}");
+    let both = arguments(file.path().into(), &[], Format::Csv);
+    let error = run(&both, &mut Vec::new(), &mut Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("CSV holds one event type"));
     let (_, out, _) = written(&arguments(file.path().into(), &["test.Kept"], Format::Csv));
     assert!(
         out.lines()
@@ -191,10 +192,14 @@ fn the_summary_counts_types_and_names_files_that_do_not_open() {
         format,
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    assert!(!summary::run(&args(summary::Format::Csv), &mut out, &mut err).unwrap());
+    let readable = summary::run(&args(summary::Format::Csv), &mut out, &mut err).unwrap();
+    assert_eq!(readable, Readable::Some);
     let out = String::from_utf8(out).unwrap();
     assert!(out.starts_with("type,events,bytes\ntest.Kept,4,"), "{out}");
-    assert!(String::from_utf8(err).unwrap().starts_with("no-such.jfr: "));
+    let err = String::from_utf8(err).unwrap();
+    assert!(err.starts_with("no-such.jfr: "), "{err}");
+    // A table has no place for what was lost.
+    assert!(err.contains("chunk 0, offset") && err.contains("the chunk is cut off"));
     let mut out = Vec::new();
     summary::run(&args(summary::Format::Json), &mut out, &mut Vec::new()).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
@@ -202,4 +207,74 @@ fn the_summary_counts_types_and_names_files_that_do_not_open() {
     assert_eq!(json["total"], 8);
     assert_eq!(json["events"]["test.Other"], 4);
     assert_eq!(json["chunks"][0]["version"], "2.1");
+    let unreadable = json["skipped"].as_array().unwrap().last().unwrap();
+    assert_eq!(unreadable["path"], "no-such.jfr");
+    let what = unreadable["what"].as_str().unwrap();
+    assert!(what.starts_with("No such file"), "{what}");
+}
+
+#[test]
+fn samples_of_a_thread_are_its_events() {
+    let chunk = ChunkSpec::new()
+        .class(THREAD, "java.lang.Thread", &[field("javaName", STRING)])
+        .event_type(
+            100,
+            "jdk.ExecutionSample",
+            &[pooled("sampledThread", THREAD)],
+        )
+        .event_type(
+            101,
+            "jdk.ThreadAllocationStatistics",
+            &[pooled("thread", THREAD)],
+        )
+        .event_type(
+            102,
+            "jdk.ThreadStart",
+            &[pooled("eventThread", THREAD), pooled("thread", THREAD)],
+        )
+        .metadata()
+        .checkpoint(&[(
+            THREAD,
+            &[
+                (1, Bytes::new().text("main")),
+                (2, Bytes::new().text("other")),
+            ],
+        )])
+        .event(100, 1, Bytes::new().long(1))
+        .event(100, 2, Bytes::new().long(2))
+        .event(101, 3, Bytes::new().long(1))
+        .event(102, 4, Bytes::new().long(2).long(1));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), chunk.build()).unwrap();
+    let mut args = arguments(file.path().into(), &[], Format::Text);
+    args.thread = Some("main".to_owned());
+    let out = written(&args).1;
+    assert_eq!(out.matches(" {\n").count(), 2, "{out}");
+    assert!(!out.contains("ThreadStart"), "{out}");
+}
+
+#[test]
+fn a_field_that_only_later_events_of_a_table_have_is_named() {
+    let chunk = |fields: &[FieldSpec], value: Bytes| {
+        ChunkSpec::new()
+            .event_type(100, "test.Grown", fields)
+            .metadata()
+            .event(100, 1, value)
+    };
+    let old = chunk(&[field("a", INT)], Bytes::new().int(1)).build();
+    let new = chunk(
+        &[field("b", INT), field("a", INT)],
+        Bytes::new().int(2).int(3),
+    );
+    let new = new.build_with(|header| header.start_nanos += 1);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), [old, new].concat()).unwrap();
+    let (complete, out, err) = written(&arguments(file.path().into(), &[], Format::Csv));
+    assert!(complete);
+    let cells: Vec<&str> = out
+        .lines()
+        .filter_map(|line| line.rsplit(',').next())
+        .collect();
+    assert_eq!(cells, ["a", "1", "3"]);
+    assert!(err.contains("test.Grown.b has no column"), "{err}");
 }

@@ -27,19 +27,23 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The exit code when nobody reads standard output.
+/// The exit code when nobody reads standard output and nothing else is wrong.
 fn code_with_closed_pipe(args: &[&str]) -> i32 {
+    let output = with_closed_pipe(args);
+    assert_eq!(stderr(&output), "", "{args:?}");
+    output.status.code().unwrap()
+}
+
+fn with_closed_pipe(args: &[&str]) -> Output {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let output = Command::new(env!("CARGO_BIN_EXE_jfr-chains"))
+    Command::new(env!("CARGO_BIN_EXE_jfr-chains"))
         .args(args)
         .stdin(Stdio::null())
         .stdout(writer)
         .stderr(Stdio::piped())
         .output()
-        .unwrap();
-    assert_eq!(stderr(&output), "", "{args:?}");
-    output.status.code().unwrap()
+        .unwrap()
 }
 
 #[test]
@@ -87,6 +91,10 @@ fn a_verdict_survives_a_reader_that_has_enough() {
         ["baseline", &leak],
     ] {
         assert_eq!(code_with_closed_pipe(&args), 0, "{args:?}");
+    }
+    for command in ["events", "summary", "report"] {
+        let args = [command, "nosuch.jfr", &leak];
+        assert_eq!(with_closed_pipe(&args).status.code(), Some(2), "{args:?}");
     }
 }
 
@@ -204,6 +212,7 @@ fn a_missing_input_is_said_once() {
             let said = stderr(&output);
             assert_eq!(output.status.code(), Some(2), "{command} {input}: {said}");
             assert_eq!(said.lines().count(), 1, "{command} {input}: {said}");
+            assert!(said.starts_with("jfr-chains: "), "{command}: {said}");
             let cause = if input == "." {
                 "is a directory"
             } else {
@@ -345,5 +354,48 @@ fn no_output_takes_the_place_of_its_input() {
         let said = stderr(&output);
         assert!(said.contains("is the input"), "{args:?}: {said}");
         assert!(std::fs::read(&path).unwrap() == before, "{args:?}");
+    }
+}
+
+#[test]
+fn every_complaint_says_who_complains() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(recording("orders-leak.jfr")).unwrap();
+    std::fs::write(dir.path().join("cut.jfr"), &whole[..whole.len() / 2]).unwrap();
+    for args in [
+        &["summary", "no-such.jfr", "cut.jfr", "--format", "csv"][..],
+        &["events", "no-such.jfr", "cut.jfr", "--type", "no.Such"],
+        &["events", "cut.jfr", "--from", "yesterday"],
+        &["events", "cut.jfr", "--format", "csv"],
+        &["recover", "cut.jfr", "-o", "out.jfr"],
+        &["check", "no-such.jfr", "cut.jfr"],
+        &["gc", "no-such.jfr", "cut.jfr"],
+    ] {
+        let said = stderr(&run_in(dir.path(), args));
+        assert!(!said.is_empty(), "{args:?}");
+        for line in said.lines() {
+            assert!(line.starts_with("jfr-chains: "), "{args:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn an_output_keeps_its_content_when_there_is_nothing_to_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().join("kept");
+    let leak = recording("orders-leak.jfr");
+    for args in [
+        &["summary", "no-such.jfr"][..],
+        &["summary", "no-such.jfr", "--format", "json"],
+        &["events", "no-such.jfr", "--format", "json"],
+        &["events", &leak, "--from", "yesterday"],
+        &["events", &leak, "--format", "csv"],
+    ] {
+        std::fs::write(&kept, "kept").unwrap();
+        let output = run_in(dir.path(), &[args, &["-o", "kept"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+        assert_eq!(std::fs::read_to_string(&kept).unwrap(), "kept", "{args:?}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -15,6 +15,7 @@ use crate::model::merge::merge;
 use crate::model::{InputInfo, Report, Skipped};
 use crate::reader::Recording;
 use crate::report::safe::terminal;
+use crate::summary::Readable;
 
 /// Inputs below this size are read before a progress bar could be looked at.
 const PROGRESS_FROM: u64 = 64 << 20;
@@ -123,12 +124,36 @@ impl Output {
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
         match &self.output {
-            None => write_stdout(write)?,
-            Some(path) => {
-                write_file(path, write).with_context(|| format!("{}", path.display()))?;
-            }
+            None => write_stdout(write).context("standard output"),
+            Some(path) => write_file(path, write).with_context(|| format!("{}", path.display())),
         }
-        Ok(())
+    }
+
+    /// The same for a command that reads while it writes: an output that is there keeps its content
+    /// when not one input could be read, or when the arguments made no sense.
+    pub fn write_if_read(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<Readable>,
+    ) -> anyhow::Result<()> {
+        let mut gave_up = None;
+        let written = self.write(|out| {
+            let error = match write(out) {
+                Ok(Readable::All | Readable::Some) => return Ok(()),
+                Ok(Readable::None) => None,
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                    Some(anyhow::anyhow!("{error}"))
+                }
+                Err(error) => return Err(error),
+            };
+            gave_up = Some(error);
+            Err(io::ErrorKind::InvalidInput.into())
+        });
+        match gave_up {
+            Some(Some(usage)) => Err(usage),
+            // What is wrong with the inputs has been said.
+            Some(None) => Ok(()),
+            None => written,
+        }
     }
 }
 
@@ -203,28 +228,39 @@ pub fn replace(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::R
     result
 }
 
-/// Standard error for losses, one a line, safe for a terminal.
+/// Standard error for what is wrong, one a line, as [`complain`] says it.
 pub fn stderr() -> impl Write {
-    Safe(io::stderr())
+    Complaints::new(io::stderr())
 }
 
-/// Lines without control characters: a path may hold an escape sequence.
-struct Safe<W>(W);
+/// Lines that say who complains, without control characters: a path may hold an escape sequence.
+struct Complaints<W> {
+    to: W,
+    line: Vec<u8>,
+}
 
-impl<W: Write> Write for Safe<W> {
+impl<W> Complaints<W> {
+    fn new(to: W) -> Self {
+        let line = Vec::new();
+        Self { to, line }
+    }
+}
+
+impl<W: Write> Write for Complaints<W> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(buf);
-        for part in text.split_inclusive('\n') {
-            match part.strip_suffix('\n') {
-                Some(line) => writeln!(self.0, "{}", terminal(line))?,
-                None => write!(self.0, "{}", terminal(part))?,
+        for part in buf.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if let Some((b'\n', line)) = self.line.split_last() {
+                let line = String::from_utf8_lossy(line);
+                writeln!(self.to, "jfr-chains: {}", terminal(&line))?;
+                self.line.clear();
             }
         }
         Ok(buf.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.to.flush()
     }
 }
 

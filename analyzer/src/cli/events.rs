@@ -3,6 +3,7 @@
 use super::Exit;
 use super::common::{Output, stderr};
 use crate::events::{self, EventsArgs};
+use crate::summary::Readable;
 
 /// Write a recording's events, filtered by type, time and thread.
 #[derive(Debug, clap::Args)]
@@ -17,10 +18,14 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     args.output.spares(&args.events.files)?;
-    let mut complete = true;
-    args.output.write(|out| {
-        complete = events::run(&args.events, out, &mut stderr())?;
-        Ok(())
+    // Of an output whose reader has left, nothing more is known.
+    let mut readable = Readable::All;
+    args.output.write_if_read(|out| {
+        readable = events::run(&args.events, out, &mut stderr())?;
+        Ok(readable)
     })?;
-    Ok(if complete { Exit::Clean } else { Exit::Usage })
+    Ok(match readable {
+        Readable::All => Exit::Clean,
+        Readable::Some | Readable::None => Exit::Usage,
+    })
 }

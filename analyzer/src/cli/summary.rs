@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::common::{Output, stderr};
-use crate::summary::{self, SummaryArgs};
+use crate::summary::{self, Readable, SummaryArgs};
 
 /// Say what is in a recording: chunks, event counts, what could not be read.
 #[derive(Debug, clap::Args)]
@@ -17,10 +17,14 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     args.output.spares(&args.summary.files)?;
-    let mut complete = true;
-    args.output.write(|out| {
-        complete = summary::run(&args.summary, out, &mut stderr())?;
-        Ok(())
+    // Of an output whose reader has left, nothing more is known.
+    let mut readable = Readable::All;
+    args.output.write_if_read(|out| {
+        readable = summary::run(&args.summary, out, &mut stderr())?;
+        Ok(readable)
     })?;
-    Ok(if complete { Exit::Clean } else { Exit::Usage })
+    Ok(match readable {
+        Readable::All => Exit::Clean,
+        Readable::Some | Readable::None => Exit::Usage,
+    })
 }

@@ -27,7 +27,7 @@ pub struct EventsArgs {
     /// Only events that start before this moment, in RFC 3339
     #[arg(long, value_name = "TIME")]
     pub to: Option<String>,
-    /// Only events of this thread: its name (`*` stands for anything), Java id or system id
+    /// Only events of this thread, samples of it too: its name (`*` stands for anything), Java id or system id
     #[arg(long, value_name = "THREAD")]
     pub thread: Option<String>,
     /// At most this many events

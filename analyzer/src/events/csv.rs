@@ -1,5 +1,6 @@
 //! The events of one type as a table.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::Writer;
@@ -13,6 +14,8 @@ use crate::summary::SkippedIn;
 pub(super) struct Csv {
     /// Type name and the names of its fields.
     header: Option<(String, Vec<String>)>,
+    /// Fields that a later chunk declares and the header does not have.
+    left_out: BTreeSet<String>,
 }
 
 impl Writer for Csv {
@@ -28,20 +31,21 @@ impl Writer for Csv {
             }
         };
         if name != event.name() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!(
-                    "CSV holds one event type, but {name} and {} are selected: name one with --type",
-                    event.name()
-                ),
-            ));
+            return Err(super::usage(format!(
+                "CSV holds one event type, but {name} and {} are selected: name one with --type",
+                event.name()
+            )));
         }
         let mut cells = vec![String::new(); columns.len()];
         for (field, value) in event.fields() {
             // Another chunk may declare the fields in another order.
             let column = columns.iter().position(|known| known == field.name());
-            if let (Some(column), Ok(value)) = (column.and_then(|at| cells.get_mut(at)), value) {
-                *column = cell(&show(event, field, value));
+            match (column.and_then(|at| cells.get_mut(at)), value) {
+                (Some(column), Ok(value)) => *column = cell(&show(event, field, value)),
+                (None, _) if !self.left_out.contains(field.name()) => {
+                    self.left_out.insert(field.name().to_owned());
+                }
+                _ => {}
             }
         }
         writeln!(out, "{}", cells.join(","))
@@ -49,6 +53,16 @@ impl Writer for Csv {
 
     fn finish(&mut self, _: &[SkippedIn], _: &mut dyn Write) -> io::Result<()> {
         Ok(())
+    }
+
+    fn left_out(&self) -> Vec<String> {
+        let of = self.header.as_ref().map_or("", |(name, _)| name.as_str());
+        let fields = self.left_out.iter();
+        fields
+            .map(|field| {
+                format!("{of}.{field} has no column: the first of its events has no such field")
+            })
+            .collect()
     }
 }
 

@@ -57,11 +57,15 @@ impl Filter {
         }
         match &self.thread {
             None => true,
-            Some(wanted) => event
-                .thread()
-                .is_some_and(|thread| is_thread(wanted, &thread)),
+            Some(wanted) => thread_of(event).is_some_and(|thread| is_thread(wanted, &thread)),
         }
     }
+}
+
+/// The thread that an event is about: samples name the sampled one, since another took them.
+fn thread_of<'c>(event: &Event<'c>) -> Option<Struct<'c>> {
+    let fields = ["eventThread", "sampledThread", "thread"];
+    fields.iter().find_map(|field| event.get_struct(field))
 }
 
 fn is_thread(wanted: &str, thread: &Struct<'_>) -> bool {

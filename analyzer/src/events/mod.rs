@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::reader::{Chunk, Event, Recording};
-use crate::summary::SkippedIn;
+use crate::summary::{Readable, SkippedIn, say};
 
 pub use args::{EventsArgs, Format};
 pub(crate) use csv::cell as csv_cell;
@@ -23,33 +23,35 @@ trait Writer {
     fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<()>;
     /// What follows the last event.
     fn finish(&mut self, skipped: &[SkippedIn], out: &mut dyn Write) -> io::Result<()>;
+    /// What the format has no place for, a sentence each.
+    fn left_out(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Runs `jfr-chains events`: events go to `out`, what could not be read to `err` as well.
 ///
-/// Returns whether the arguments make sense and every file opened. Errs when `out` or `err`
-/// cannot be written.
-pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<bool> {
-    let filter = match Filter::new(args) {
-        Ok(filter) => filter,
-        Err(usage) => {
-            writeln!(err, "{usage}")?;
-            return Ok(false);
-        }
-    };
+/// Errs when `out` or `err` cannot be written, and with [`io::ErrorKind::InvalidInput`] when the
+/// arguments make no sense: what is in `out` by then is not to be kept.
+pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Readable> {
+    let filter = Filter::new(args).map_err(usage)?;
     let mut writer: Box<dyn Writer> = match args.format {
         Format::Text => Box::new(text::Text::new(args.stack_depth)),
         Format::Json => Box::new(json::Json::new(args.stack_depth, args.raw)),
         Format::Csv => Box::new(csv::Csv::default()),
     };
     let mut complete = true;
+    let mut opened = false;
     let mut skipped = Vec::new();
+    let mut unreadable = Vec::new();
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut unmet: Vec<&String> = filter.types().iter().collect();
     for path in &args.files {
         match Recording::open(path) {
             Ok(recording) => {
+                opened = true;
                 let path = shown(path);
+                let first = skipped.len();
                 let lost = recording.skipped().iter();
                 skipped.extend(lost.map(|lost| SkippedIn::new(&path, lost)));
                 let mut typed = false;
@@ -58,22 +60,24 @@ pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::R
                         unmet.retain(|wanted| !filter::names(wanted, declared.name()));
                     }
                     typed |= chunk.types().iter().next().is_some();
-                    match chunk_events(&chunk, &filter, &mut left, writer.as_mut(), out) {
-                        Ok(damaged) => skipped.extend(damaged.into_iter().map(|lost| SkippedIn {
-                            path: path.clone(),
-                            ..lost
-                        })),
-                        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                            writeln!(err, "{error}")?;
-                            return Ok(false);
-                        }
-                        Err(error) => return Err(error),
+                    let damaged = chunk_events(&chunk, &filter, &mut left, writer.as_mut(), out);
+                    if matches!(&damaged, Err(error) if error.kind() == io::ErrorKind::BrokenPipe) {
+                        // Whoever reads `out` has enough; what was wrong until here counts.
+                        return Ok(Readable::of(opened, complete));
                     }
+                    let damaged = damaged?;
+                    skipped.extend(damaged.into_iter().map(|lost| SkippedIn {
+                        path: path.clone(),
+                        ..lost
+                    }));
                     let lost = chunk.skipped();
                     skipped.extend(lost.map(|lost| SkippedIn::new(&path, lost)));
                     if left == 0 {
                         break;
                     }
+                }
+                if let Some(of_this_file) = skipped.get_mut(first..) {
+                    of_this_file.sort_by_key(|lost| lost.offset);
                 }
                 if !typed {
                     writeln!(err, "{path}: no chunk says what its events are")?;
@@ -82,11 +86,19 @@ pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::R
             }
             Err(error) => {
                 writeln!(err, "{error}")?;
+                unreadable.push(SkippedIn::unreadable(path, &error));
                 complete = false;
             }
         }
     }
-    writer.finish(&skipped, out)?;
+    if opened {
+        // Files that did not open have been said, but not in a document.
+        let all = [&skipped[..], &unreadable].concat();
+        writer.finish(&all, out)?;
+    }
+    for left_out in writer.left_out() {
+        writeln!(err, "{left_out}")?;
+    }
     // With the limit reached, types of later chunks were not looked at.
     for wanted in unmet.iter().filter(|_| left > 0 && complete) {
         writeln!(
@@ -94,17 +106,13 @@ pub fn run(args: &EventsArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::R
             "no event type is named {wanted}: jfr-chains summary FILE lists those there are"
         )?;
     }
-    for SkippedIn {
-        path,
-        chunk,
-        offset,
-        what,
-    } in &skipped
-    {
-        let chunk = chunk.map_or(String::new(), |chunk| format!("chunk {chunk}, "));
-        writeln!(err, "{path}: {chunk}offset {offset}: {what}")?;
-    }
-    Ok(complete)
+    say(&skipped, err)?;
+    Ok(Readable::of(opened, complete))
+}
+
+/// An error that the arguments are to blame for.
+fn usage(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
 fn shown(path: &Path) -> String {

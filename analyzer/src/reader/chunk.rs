@@ -173,8 +173,12 @@ impl<'r> Chunk<'r> {
     /// The event that [`Event::file_offset`] says starts there.
     pub fn event_at(&self, file_offset: u64) -> Option<Event<'_>> {
         let at = usize::try_from(file_offset.checked_sub(self.offset)?).ok()?;
-        let within = |run: &&Run| (run.start..run.end).contains(&at);
-        self.walk.runs.iter().find(within)?;
+        // Damage can cut a chunk into as many runs as it has events.
+        let behind = self.walk.runs.partition_point(|run| run.start <= at);
+        let run = self.walk.runs.get(behind.checked_sub(1)?)?;
+        if at >= run.end {
+            return None;
+        }
         self.event_in(at).and_then(|(_, event)| event)
     }
 

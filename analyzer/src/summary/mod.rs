@@ -3,12 +3,13 @@
 mod render;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::reader::{Chunk, Recording, Skipped, State};
+use crate::reader::{Chunk, ReadError, Recording, Skipped, State};
 use crate::rfc3339::Rfc3339;
 
 pub use render::render;
@@ -122,6 +123,51 @@ impl SkippedIn {
             what: skipped.what.clone(),
         }
     }
+
+    /// A whole file that does not open.
+    pub(crate) fn unreadable(path: &Path, error: &ReadError) -> Self {
+        let path = path.display().to_string();
+        let what = error.to_string();
+        let what = what.strip_prefix(&format!("{path}: ")).unwrap_or(&what);
+        Self {
+            what: what.to_owned(),
+            path,
+            chunk: None,
+            offset: 0,
+        }
+    }
+}
+
+impl fmt::Display for SkippedIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path)?;
+        if let Some(chunk) = self.chunk {
+            write!(f, "chunk {chunk}, ")?;
+        }
+        write!(f, "offset {}: {}", self.offset, self.what)
+    }
+}
+
+/// How many of the inputs could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readable {
+    /// Every one.
+    All,
+    /// Not every one; what could be read has been written.
+    Some,
+    /// Not one opened: nothing has been written.
+    None,
+}
+
+impl Readable {
+    /// From whether at least one opened, and whether nothing was wrong with any.
+    pub(crate) fn of(opened: bool, complete: bool) -> Self {
+        match (opened, complete) {
+            (_, true) => Self::All,
+            (true, false) => Self::Some,
+            (false, false) => Self::None,
+        }
+    }
 }
 
 /// What one chunk adds to a summary.
@@ -188,12 +234,12 @@ fn part(path: &str, chunk: &Chunk<'_>) -> Part {
     }
 }
 
-/// Runs `jfr-chains summary`: the summary goes to `out`, files that do not open to `err`.
-///
-/// Returns whether every file could be read. Errs when `out` or `err` cannot be written.
-pub fn run(args: &SummaryArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<bool> {
+/// Runs `jfr-chains summary`: the summary goes to `out`, files that do not open to `err`, with CSV
+/// what was skipped as well. Errs when `out` or `err` cannot be written.
+pub fn run(args: &SummaryArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Readable> {
     let mut summary = Summary::default();
     let mut complete = true;
+    let mut unreadable = Vec::new();
     for path in &args.files {
         match Recording::open(path) {
             Ok(recording) => {
@@ -204,12 +250,30 @@ pub fn run(args: &SummaryArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::
             }
             Err(error) => {
                 writeln!(err, "{error}")?;
+                unreadable.push(SkippedIn::unreadable(path, &error));
                 complete = false;
             }
         }
     }
-    if !summary.chunks.is_empty() {
-        render(&summary, args.format, out)?;
+    let opened = !summary.chunks.is_empty();
+    // Text follows what was said about these files already.
+    if args.format == Format::Json {
+        summary.skipped.extend(unreadable);
     }
-    Ok(complete)
+    if opened {
+        match render(&summary, args.format, out) {
+            // Whoever reads `out` has enough; what is wrong with the files counts.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            rendered => rendered?,
+        }
+    }
+    if args.format == Format::Csv {
+        say(&summary.skipped, err)?;
+    }
+    Ok(Readable::of(opened, complete))
+}
+
+/// Writes what was not read, one a line.
+pub(crate) fn say(skipped: &[SkippedIn], err: &mut dyn Write) -> io::Result<()> {
+    skipped.iter().try_for_each(|lost| writeln!(err, "{lost}"))
 }

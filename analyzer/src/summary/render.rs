@@ -53,19 +53,8 @@ fn text(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     if !summary.skipped.is_empty() {
         writeln!(out, "\nskipped")?;
-        for skipped in &summary.skipped {
-            let chunk = skipped
-                .chunk
-                .map_or(String::new(), |chunk| format!("chunk {chunk}, "));
-            let super::SkippedIn {
-                path, offset, what, ..
-            } = skipped;
-            writeln!(
-                out,
-                "  {}: {chunk}offset {offset}: {}",
-                terminal(path),
-                terminal(what)
-            )?;
+        for lost in &summary.skipped {
+            writeln!(out, "  {}", terminal(&lost.to_string()))?;
         }
     }
     Ok(())
