@@ -24,7 +24,7 @@ use super::walk::{Head, METADATA_ID, Run, Tally, Walk, head};
 /// One chunk of a recording. Types, ids, constants and ticks mean nothing outside it.
 #[derive(Debug)]
 pub struct Chunk<'r> {
-    bytes: &'r [u8],
+    pub(super) bytes: &'r [u8],
     index: usize,
     offset: u64,
     header: Header,
@@ -356,7 +356,7 @@ fn undeclared(walk: &Walk, all: bool) -> Option<String> {
     ))
 }
 
-fn resync(header: &Header, bytes: &[u8]) -> Resync {
+pub(super) fn resync(header: &Header, bytes: &[u8]) -> Resync {
     // Events may have begun before the chunk, and headers of live chunks know no duration.
     let day = header.ticks_per_second.max(1).saturating_mul(86_400);
     let nanos = i128::from(header.duration_nanos.max(0));

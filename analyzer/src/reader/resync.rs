@@ -30,6 +30,14 @@ impl Resync {
         }
     }
 
+    /// The same search with less work to do before it gives up.
+    pub(crate) fn with_work(&self, work: usize) -> Self {
+        Self {
+            work_left: self.work_left.min(work),
+            ..*self
+        }
+    }
+
     /// The first position from `from` on where an event starts that is whole, starts within the
     /// chunk's time and is followed by another such event or by the end.
     pub(crate) fn next_event(

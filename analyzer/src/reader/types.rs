@@ -1,9 +1,12 @@
 //! The types that a chunk declares.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use jfr_format::ids::EVENT_SUPER_TYPE;
 use rustc_hash::FxHashMap;
+
+use super::plain::PlainIds;
 
 /// The super type of event types in chunks of version 1.x.
 const OLD_EVENT_SUPER_TYPE: &str = "com.oracle.jfr.Event";
@@ -17,6 +20,8 @@ pub struct Types<'a> {
     pub(crate) event_ids: FxHashMap<i64, u32>,
     /// The same for the small ids that most types have: the index plus one, 0 for none.
     pub(crate) small_event_ids: Vec<u32>,
+    /// The same for heads of events, made when a chunk is long enough.
+    pub(crate) plain_ids: OnceLock<PlainIds>,
     /// Index of `java.lang.String`, whose pool the string encoding 2 points into.
     pub(crate) string: Option<u32>,
     pub(crate) gmt_offset_millis: i64,
@@ -139,6 +144,11 @@ impl<'a> Types<'a> {
     /// The event types.
     pub fn events(&self) -> impl Iterator<Item = &Type<'a>> {
         self.list.iter().filter(|declared| declared.is_event())
+    }
+
+    pub(crate) fn plain_ids(&self) -> &PlainIds {
+        let events = || self.event_ids.iter().map(|(&id, &index)| (id, index));
+        self.plain_ids.get_or_init(|| PlainIds::new(events()))
     }
 
     /// The index of the event type with this id.

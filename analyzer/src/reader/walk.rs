@@ -6,6 +6,8 @@ use jfr_format::ids;
 use rustc_hash::FxHashMap;
 
 use super::cursor::Cursor;
+use super::halves;
+use super::plain::PlainEvents;
 use super::resync::Resync;
 use super::types::Types;
 
@@ -126,9 +128,15 @@ pub struct Tally {
 
 impl Tally {
     #[inline]
-    fn add(&mut self, head: &Head) {
+    pub(super) fn add(&mut self, head: &Head) {
         self.events += 1;
         self.bytes += (head.end - head.at) as u64;
+    }
+
+    /// Adds another tally of the same type.
+    pub(super) fn join(&mut self, other: Self) {
+        self.events += other.events;
+        self.bytes += other.bytes;
     }
 
     fn remove(&mut self, head: &Head) {
@@ -138,7 +146,7 @@ impl Tally {
 }
 
 /// Everything that walking a chunk found.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Walk {
     pub(crate) runs: Vec<Run>,
     pub(crate) gaps: Vec<Gap>,
@@ -155,33 +163,54 @@ impl Walk {
     ///
     /// Without types (`None`) the first damage ends the walk; with types it is searched past.
     pub(crate) fn new(bytes: &[u8], start: usize, types: Option<(&Types<'_>, Resync)>) -> Self {
-        let mut walk = Walk::default();
-        let mut resync = types;
-        if let Some((types, _)) = resync {
-            walk.counts = vec![Tally::default(); types.list.len()];
+        match types {
+            Some((types, resync)) => halves::walk(bytes, start, types, &resync)
+                .unwrap_or_else(|| Self::past_damage(bytes, start, types, resync)),
+            None => Self::untyped(bytes, start),
         }
+    }
+
+    fn untyped(bytes: &[u8], start: usize) -> Self {
+        let mut walk = Walk::default();
         let mut at = start;
-        let mut run = start;
-        let mut plain = PlainEvents::new(start, walk.counts.len());
-        loop {
-            if let Some((types, _)) = &resync {
-                at = plain.pass(bytes, at, types, &mut walk.counts);
-            }
-            if at >= bytes.len() {
-                break;
-            }
+        while at < bytes.len() {
             match head(bytes, at) {
                 Ok(head) => {
-                    walk.count(bytes, &head, resync.as_ref().map(|(types, _)| *types));
+                    walk.count(bytes, &head, None);
                     at = head.end;
                 }
                 Err(why) => {
-                    let Some((types, resync)) = resync.as_mut() else {
-                        walk.close(run, at);
-                        walk.gap(at, bytes.len(), why, false);
-                        return walk;
-                    };
-                    plain.settle(at, &mut walk.counts);
+                    walk.gap(at, bytes.len(), why, false);
+                    break;
+                }
+            }
+        }
+        walk.close(start, at);
+        walk
+    }
+
+    pub(super) fn past_damage(
+        bytes: &[u8],
+        start: usize,
+        types: &Types<'_>,
+        mut resync: Resync,
+    ) -> Self {
+        let mut walk = Walk::counting(types);
+        let mut run = start;
+        let mut plain = PlainEvents::new(start, bytes.len(), types.list.len());
+        loop {
+            plain.pass(bytes, types, &mut walk.counts);
+            if plain.is_over() {
+                break;
+            }
+            let at = plain.at;
+            match head(bytes, at) {
+                Ok(head) => {
+                    walk.count(bytes, &head, Some(types));
+                    plain.at = head.end;
+                }
+                Err(why) => {
+                    plain.settle(&mut walk.counts);
                     let damage = back_up(bytes, types, run, at);
                     walk.uncount(bytes, types, damage, at);
                     walk.close(run, damage);
@@ -193,14 +222,34 @@ impl Walk {
                     let Some(next) = next else {
                         return walk;
                     };
-                    at = next;
+                    plain.at = next;
                     run = next;
                 }
             }
         }
-        plain.settle(at, &mut walk.counts);
-        walk.close(run, at);
+        plain.settle(&mut walk.counts);
+        walk.close(run, plain.at);
         walk
+    }
+
+    /// A walk that has found nothing yet.
+    pub(super) fn counting(types: &Types<'_>) -> Self {
+        Self {
+            counts: vec![Tally::default(); types.list.len()],
+            ..Self::default()
+        }
+    }
+
+    /// Adds what was found in the bytes that follow; runs and gaps are not joined.
+    pub(super) fn join(&mut self, next: Self) {
+        self.metadata.extend(next.metadata);
+        self.checkpoints.extend(next.checkpoints);
+        for (tally, other) in self.counts.iter_mut().zip(next.counts) {
+            tally.join(other);
+        }
+        for (id, other) in next.undeclared {
+            self.undeclared.entry(id).or_default().join(other);
+        }
     }
 
     /// Events of declared types.
@@ -208,7 +257,7 @@ impl Walk {
         self.counts.iter().map(|tally| tally.events).sum()
     }
 
-    fn count(&mut self, bytes: &[u8], head: &Head, types: Option<&Types<'_>>) {
+    pub(super) fn count(&mut self, bytes: &[u8], head: &Head, types: Option<&Types<'_>>) {
         match head.type_id {
             METADATA_ID => self.metadata.push(*head),
             CHECKPOINT_ID => self.checkpoints.push(*head),
@@ -249,7 +298,7 @@ impl Walk {
         }
     }
 
-    fn close(&mut self, start: usize, end: usize) {
+    pub(super) fn close(&mut self, start: usize, end: usize) {
         if end > start {
             self.runs.push(Run { start, end });
         }
@@ -271,84 +320,6 @@ impl Walk {
 fn is_filler(bytes: &[u8], head: &Head) -> bool {
     let body = bytes.get(head.body..head.end).unwrap_or_default();
     body.iter().all(|&byte| byte == 0)
-}
-
-/// Bytes walked at most between two settlings: of events of two bytes and more, less than 2^24.
-const WINDOW: usize = 1 << 24;
-/// Where in a sum the number of events begins; below are their bytes.
-const EVENTS: u32 = 40;
-
-/// Counts events whose heads are as nearly all are: a size of one byte, an id of one or two bytes,
-/// of a declared event type.
-///
-/// A walk takes as long as its longest chain of instructions that wait for each other: a type has
-/// one number to add to, not two, and only sizes lead from event to event.
-#[derive(Debug)]
-struct PlainEvents {
-    /// For each index of [`Types::list`]: events above, bytes below [`EVENTS`].
-    sums: Vec<u64>,
-    settled_at: usize,
-}
-
-impl PlainEvents {
-    fn new(at: usize, types: usize) -> Self {
-        Self {
-            sums: vec![0; types],
-            settled_at: at,
-        }
-    }
-
-    /// Counts from `at` on; returns where the first other event starts.
-    fn pass(&mut self, bytes: &[u8], mut at: usize, of: &Types<'_>, counts: &mut [Tally]) -> usize {
-        loop {
-            let stop = self.settled_at.saturating_add(WINDOW).min(bytes.len());
-            at = self.within(bytes, at, stop, of);
-            if stop == bytes.len() || at.saturating_add(8) <= stop {
-                return at;
-            }
-            self.settle(at, counts);
-        }
-    }
-
-    /// The same, for events that start at least eight bytes before `stop`.
-    #[inline]
-    fn within(&mut self, bytes: &[u8], mut at: usize, stop: usize, types: &Types<'_>) -> usize {
-        let heads = bytes.get(..stop).unwrap_or(bytes);
-        let indices = types.small_event_ids.as_slice();
-        let sums = self.sums.as_mut_slice();
-        while let Some(ahead) = heads.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-            let word = u64::from_le_bytes(*ahead);
-            let size = word & 0xff;
-            let long_id = (word >> 15) & 1;
-            // The size goes on, or the id does behind its second byte.
-            if (word & 0x80) | ((word >> 23) & long_id) != 0 || size < 2 + long_id {
-                return at;
-            }
-            let high = (word >> 9) & 0x3f80 & long_id.wrapping_neg();
-            let id = usize::try_from((word >> 8) & 0x7f | high).unwrap_or(usize::MAX);
-            let index = indices.get(id).copied().unwrap_or(0) as usize;
-            let end = at + usize::try_from(size).unwrap_or(usize::MAX);
-            let Some(sum) = sums.get_mut(index.wrapping_sub(1)) else {
-                return at;
-            };
-            if end > bytes.len() {
-                return at;
-            }
-            *sum += size | 1 << EVENTS;
-            at = end;
-        }
-        at
-    }
-
-    /// Adds what was counted up to `at` to the tallies.
-    fn settle(&mut self, at: usize, counts: &mut [Tally]) {
-        self.settled_at = at;
-        for (sum, tally) in self.sums.iter_mut().zip(counts) {
-            let sum = std::mem::take(sum);
-            tally.events += sum >> EVENTS;
-            tally.bytes += sum & ((1 << EVENTS) - 1);
-        }
-    }
 }
 
 /// Where the damage that shows at `at` began: there, or at the earliest of the events before it
@@ -385,82 +356,6 @@ mod tests {
         assert_eq!(head(&[9, 5, 0], 0), Err(HeadError::TooLong(9, 3)));
         assert_eq!(head(&[1, 5, 0], 0), Err(HeadError::TooShort));
         assert_eq!(head(&[0x80], 0), Err(HeadError::Cut));
-    }
-
-    #[test]
-    fn plain_heads_count_as_all_heads_do() {
-        let mut types = Types {
-            small_event_ids: vec![0; 300],
-            ..Types::default()
-        };
-        for (id, index) in [(2, 0), (127, 1), (128, 2), (299, 3)] {
-            types.event_ids.insert(id, index);
-            if let Some(slot) = types.small_event_ids.get_mut(usize::try_from(id).unwrap()) {
-                *slot = index + 1;
-            }
-        }
-        // Sizes and ids of every length and padding, undeclared ids, sizes that are damaged.
-        let heads: [&[u8]; 11] = [
-            &[2, 2],
-            &[3, 127],
-            &[3, 0x80, 1],
-            &[4, 0xab, 2],
-            &[4, 0x82, 0],
-            &[5, 0x82, 0x80, 0],
-            &[0x85, 0, 2],
-            &[5, 3],
-            &[2, 0x80, 1],
-            &[0, 2],
-            &[60, 2],
-        ];
-        for first in heads {
-            for second in heads {
-                let mut bytes = Vec::new();
-                for head in [first, second, first] {
-                    bytes.extend_from_slice(head);
-                    bytes.resize(
-                        bytes.len()
-                            + usize::from(head[0] & 0x7f)
-                                .saturating_sub(head.len())
-                                .min(9),
-                        0,
-                    );
-                }
-                let mut counts = vec![Tally::default(); 4];
-                let mut plain = PlainEvents::new(0, 4);
-                let at = plain.pass(&bytes, 0, &types, &mut counts);
-                plain.settle(at, &mut counts);
-                let mut expected = vec![Tally::default(); 4];
-                let mut next = 0;
-                while next < at {
-                    let head = head(&bytes, next).unwrap();
-                    expected[types.event_index(head.type_id).unwrap() as usize].add(&head);
-                    next = head.end;
-                }
-                assert_eq!((next, &counts), (at, &expected), "{bytes:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_smallest_events_of_a_long_chunk_are_all_counted() {
-        let types = Types {
-            small_event_ids: vec![0, 0, 1],
-            ..Types::default()
-        };
-        // Longer than a window and a half, in the smallest events.
-        let bytes = [2, 2].repeat(WINDOW * 3 / 4 + 3);
-        let mut counts = [Tally::default()];
-        let mut plain = PlainEvents::new(0, 1);
-        let at = plain.pass(&bytes, 0, &types, &mut counts);
-        plain.settle(at, &mut counts);
-        // Heads at the very end are for the careful reading.
-        assert!(bytes.len() - at < 8);
-        let expected = Tally {
-            events: at as u64 / 2,
-            bytes: at as u64,
-        };
-        assert_eq!(counts, [expected]);
     }
 
     #[test]
