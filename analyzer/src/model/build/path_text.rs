@@ -34,14 +34,7 @@ pub fn parse(path: &str) -> Vec<Hop> {
                     index: index.and_then(|index| u64::try_from(index).ok()),
                 }
             }
-            PathEdge::Other { name } => Edge {
-                kind: match EdgeKind::parse(&name) {
-                    EdgeKind::Unknown => EdgeKind::Class,
-                    kind => kind,
-                },
-                name: Some(name),
-                index: None,
-            },
+            PathEdge::Other { name } => other_edge(name),
             _ => Edge::unknown(),
         };
         hops.push(Hop {
@@ -52,6 +45,27 @@ pub fn parse(path: &str) -> Vec<Hop> {
         });
     }
     hops
+}
+
+/// `soft referent`, `class` or `root`: the kind and, behind it, the name; of any other text it is all name.
+fn other_edge(text: String) -> Edge {
+    let (word, name) = match text.split_once(' ') {
+        Some((word, name)) => (word, Some(name)),
+        None => (text.as_str(), None),
+    };
+    let index = None;
+    match EdgeKind::parse(word) {
+        EdgeKind::Unknown => Edge {
+            kind: EdgeKind::Class,
+            name: Some(text),
+            index,
+        },
+        kind => Edge {
+            kind,
+            name: name.map(str::to_owned),
+            index,
+        },
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +96,22 @@ mod tests {
         assert_eq!(hops[3].run, 3);
         let sizes: Vec<_> = hops.iter().map(|hop| hop.size).collect();
         assert_eq!(sizes, [Some(41), Some(64), None, None, None]);
+    }
+
+    #[test]
+    fn an_edge_that_is_no_field_keeps_its_kind_and_name() {
+        let hops = parse(r#"unknown -> <root> a.A -> "<soft referent>" a.B -> "<my own>" a.C"#);
+        let edges = hops
+            .iter()
+            .map(|hop| (hop.edge.kind, hop.edge.name.as_deref()));
+        assert_eq!(
+            edges.collect::<Vec<_>>(),
+            [
+                (EdgeKind::Root, None),
+                (EdgeKind::Soft, Some("referent")),
+                (EdgeKind::Class, Some("my own")),
+            ]
+        );
     }
 
     #[test]

@@ -89,3 +89,58 @@ fn is_short_id(text: &str) -> bool {
 fn millis(at: jfr_format::schema::EpochMillis) -> Option<EpochNanos> {
     (at.0 > 0).then(|| EpochNanos::new(at.0.saturating_mul(1_000_000)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::source::Fields;
+    use super::*;
+    use crate::reader::Recording;
+    use jfr_format::schema::Event as _;
+
+    /// Every chain of `recording` with its hop events and without.
+    fn both_ways(recording: &std::path::Path) -> Vec<(Chain, Chain)> {
+        let recording = Recording::open(recording).unwrap();
+        let (mut chains, mut hops) = (Vec::new(), BTreeMap::<i64, BTreeMap<i32, own::Hop>>::new());
+        for chunk in recording.chunks() {
+            for event in chunk.events() {
+                match event.name() {
+                    "jfrchains.ReferenceChain" => {
+                        chains.push(own::ReferenceChain::decode(&Fields(&event)));
+                    }
+                    "jfrchains.Hop" => {
+                        let hop = own::Hop::decode(&Fields(&event));
+                        hops.entry(hop.chain).or_default().insert(hop.index, hop);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let seen = Sightings {
+            count: 1,
+            first: EpochNanos::new(0),
+            last: EpochNanos::new(0),
+        };
+        let with = chains.into_iter().filter_map(|chain| {
+            let hops = hops.get(&chain.chain)?.clone();
+            let by_text = own_chain(chain.clone(), BTreeMap::new(), seen);
+            Some((own_chain(chain, hops, seen), by_text))
+        });
+        with.collect()
+    }
+
+    #[test]
+    fn the_text_alone_tells_what_the_hop_events_tell() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/recordings");
+        let mut compared = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "jfr") {
+                for (by_hops, by_text) in both_ways(&path) {
+                    assert_eq!(by_text, by_hops, "{}", path.display());
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 10, "{compared} chains only");
+    }
+}
