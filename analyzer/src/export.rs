@@ -143,6 +143,7 @@ fn link(hop: &Hop, holder: Option<&Hop>) -> Link {
         edge,
         class: Arc::new(ClassInfo::named(runtime_name(&hop.class))),
         size: size(hop),
+        fan_out: None,
         run: u32::try_from(hop.run).unwrap_or(u32::MAX),
     }
 }

@@ -8,8 +8,8 @@
 //!   -> [17/64] java.util.HashMap$Node x3 -> .value com.acme.Order
 //! ```
 //!
-//! A link is an edge, the class it reaches, for a collection (or an array at the end) `#` and its size and, for a run of
-//! the same class and edge, `x` and its length. An array that holds the next link has its length in that edge. Edges:
+//! A link is an edge, the class it reaches, for a collection (or an array at the end) `#` and its size, where it grows
+//! `^` and how many referents it led to and, for a run of the same class and edge, `x` and its length. An array that holds the next link has its length in that edge. Edges:
 //! `.name` a field, `::name` a static field, `[index/length]`, `[index]` or `[*]` an array slot, `<name>` any
 //! other. A word with a space, a quote, a backslash or a control character is quoted; inside quotes `\"`, `\\`
 //! and `\u{hex}` stand for themselves.
@@ -174,6 +174,8 @@ pub struct Link {
     pub class: Arc<ClassInfo>,
     /// Elements of a collection, length of an array that is the last link; `None` when it was not read.
     pub size: Option<i32>,
+    /// Distinct referents that it led to over the instances, at least 2: it grows. `None` for one, or when not known.
+    pub fan_out: Option<u32>,
     /// Consecutive hops of this class and edge that it stands for, at least 1.
     pub run: u32,
 }
@@ -218,6 +220,9 @@ impl ChainPath {
             if let Some(size) = link.size {
                 _ = write!(out, " #{size}");
             }
+            if let Some(fan_out) = link.fan_out {
+                _ = write!(out, " ^{fan_out}");
+            }
             if link.run > 1 {
                 _ = write!(out, " x{}", link.run);
             }
@@ -246,17 +251,21 @@ impl ChainPath {
             let [edge, class, more @ ..] = part else {
                 return None;
             };
-            let (mut size, mut run) = (None, 1);
+            let (mut size, mut fan_out, mut run) = (None, None, 1);
             for word in more {
-                match word.text.strip_prefix('#') {
-                    Some(text) => size = Some(text.parse().ok()?),
-                    None => run = word.text.strip_prefix('x')?.parse().ok()?,
+                let mut rest = word.text.chars();
+                match rest.next()? {
+                    '#' => size = Some(rest.as_str().parse().ok()?),
+                    '^' => fan_out = Some(rest.as_str().parse().ok()?),
+                    'x' => run = rest.as_str().parse().ok()?,
+                    _ => return None,
                 }
             }
             links.push(Link {
                 edge: parse_edge(&edge.text)?,
                 class: Arc::new(ClassInfo::named(binary_class(&class.text))),
                 size,
+                fan_out,
                 run,
             });
         }
@@ -437,6 +446,7 @@ mod tests {
             edge,
             class: Arc::new(ClassInfo::named(class)),
             size: None,
+            fan_out: None,
             run,
         }
     }
@@ -496,8 +506,10 @@ mod tests {
         let mut sized = chain;
         sized.links[0].size = Some(120_331);
         sized.links[3].size = Some(0);
+        sized.links[1].fan_out = Some(64);
         let text = text
             .replace("java.util.HashMap ->", "java.util.HashMap #120331 ->")
+            .replace("Node[] ->", "Node[] ^64 ->")
             .replace(" x3", " #0 x3");
         assert_eq!(sized.to_text(), text);
         assert_eq!(ChainPath::parse(&text), Some(sized));
@@ -512,6 +524,7 @@ mod tests {
             "jni-global -> x y",
             "jni-global -> [q] y",
             "jni-global -> .x y #z",
+            "jni-global -> .x y ^-2",
             "jni-global -> .x y z",
             "\"open",
         ] {
@@ -534,13 +547,13 @@ mod tests {
         fn every_chain_reads_back(
             kind in proptest::sample::select(RootKind::ALL.to_vec()),
             description in ".*",
-            links in proptest::collection::vec((edges(), "[^\\[\\];]*", any::<Option<i32>>(), 1_u32..), 0..8),
+            links in proptest::collection::vec((edges(), "[^\\[\\];]*", any::<Option<i32>>(), any::<Option<u32>>(), 1_u32..), 0..8),
         ) {
             let chain = ChainPath {
                 root: Root { kind, description },
                 links: links
                     .into_iter()
-                    .map(|(edge, class, size, run)| Link { size, ..link(edge, &class, run) })
+                    .map(|(edge, class, size, fan_out, run)| Link { size, fan_out, ..link(edge, &class, run) })
                     .collect(),
             };
             prop_assert_eq!(ChainPath::parse(&chain.to_text()), Some(chain));

@@ -70,6 +70,7 @@ fn chain() -> ChainPath {
         class: Arc::new(ClassInfo::named(format!("com.acme.Class{at}"))),
         run: 1,
         size: None,
+        fan_out: None,
     };
     ChainPath {
         root: Root::default(),

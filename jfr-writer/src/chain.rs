@@ -180,6 +180,7 @@ mod tests {
             class: Arc::new(ClassInfo::named("com.acme.Node")),
             run: 1,
             size: None,
+            fan_out: None,
         };
         ChainPath {
             root: Root::default(),

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub struct Options {
     /// Length of a chunk while it is live, bytes; the file is sparse.
     pub chunk_size: u64,
-    /// Ticks after which a chunk is closed although it is not full; `None` for never.
+    /// Ticks of the recording's clock after which a chunk is closed although it is not full; `None` for never.
     pub chunk_ticks: Option<i64>,
     /// Most bytes of the file: the oldest chunks go first; `None` for no limit.
     pub max_size: Option<u64>,

@@ -87,6 +87,26 @@ fn summary_print_json_xml_and_metadata_accept_a_closed_file() {
 }
 
 #[test]
+fn ticks_of_a_millisecond_print_as_those_of_a_nanosecond() {
+    let dir = scratch("jdk_ticks").unwrap();
+    let files = [1_000_000_000, 1_000].map(|ticks_per_second| {
+        let file = dir.path().join(format!("{ticks_per_second}.jfr"));
+        support::write_at(&file, ticks_per_second);
+        file
+    });
+    for jdk in judges("ticks_of_a_millisecond_print_as_those_of_a_nanosecond") {
+        let printed = files.each_ref().map(|file| jfr(&jdk, &["print"], file));
+        assert_eq!(printed[0], printed[1]);
+        let json = jfr(&jdk, &["print", "--json"], &files[1]);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let sample = &json["recording"]["events"][0]["values"];
+        let start = sample["startTime"].as_str().unwrap();
+        assert!(start.contains(":25.005"), "{start}");
+        assert_eq!(sample["objectAge"], "PT3.003S", "{sample}");
+    }
+}
+
+#[test]
 fn print_shows_the_chain_hop_by_hop() {
     let dir = scratch("jdk_chain").unwrap();
     let file = dir.path().join("leak.jfr");

@@ -126,6 +126,30 @@ fn events_appear_with_labels_categories_and_units_and_chains_with_their_hops() {
 }
 
 #[test]
+fn ticks_of_a_millisecond_are_shown_as_those_of_a_nanosecond() {
+    let dir = scratch("jmc_ticks").unwrap();
+    let folder = dir.path().join("files");
+    std::fs::create_dir(&folder).unwrap();
+    for ticks_per_second in [1_000_000_000, 1_000] {
+        support::write_at(
+            &folder.join(format!("{ticks_per_second}.jfr")),
+            ticks_per_second,
+        );
+    }
+    let test = "ticks_of_a_millisecond_are_shown_as_those_of_a_nanosecond";
+    let Some(files) = judge(test, &folder) else {
+        return;
+    };
+    assert_eq!(files[0], files[1]);
+    let start = "VALUE|jdk.OldObjectSample|startTime|";
+    assert!(
+        files[0].iter().any(|line| line.starts_with(start)),
+        "{:#?}",
+        files[0]
+    );
+}
+
+#[test]
 fn live_cut_rotated_and_appended_files_are_read_in_full() {
     let test = "live_cut_rotated_and_appended_files_are_read_in_full";
     let Some(jdk) = Jdk::feature(25).or_else(|| Jdk::feature(17)) else {

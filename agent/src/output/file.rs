@@ -18,14 +18,20 @@ const REPEATED_FOR: i64 = 150 * TICKS_PER_SECOND;
 /// Chunks that a file of limited size has at least.
 const CHUNKS_MIN: u64 = 4;
 
-/// Ticks are ns since the file was opened's origin.
-const TICKS_PER_SECOND: i64 = 1_000_000_000;
+/// Ticks are ms since the origin, as the engine's are: an event names up to three instants, and each of
+/// them takes three bytes less than in ns.
+const TICKS_PER_SECOND: i64 = 1_000;
+
+/// Age at which a chunk is closed although it is not full.
+const CHUNK_TICKS: i64 = 3_600 * TICKS_PER_SECOND;
 
 /// An open own recording.
 pub struct FileOutput {
     recording: Recording,
     origin: Instant,
     known: BTreeMap<i64, Known>,
+    /// When the last chain came that has no linked sample yet.
+    unsampled: Option<i64>,
 }
 
 /// A chain that was written, for its next linked sample.
@@ -65,6 +71,7 @@ impl FileOutput {
             chunk_size: max_size.map_or(defaults.chunk_size, |most| {
                 defaults.chunk_size.min(most / CHUNKS_MIN)
             }),
+            chunk_ticks: Some(CHUNK_TICKS),
             max_size,
             ..defaults
         };
@@ -74,6 +81,7 @@ impl FileOutput {
             recording,
             origin,
             known: BTreeMap::new(),
+            unsampled: None,
         })
     }
 
@@ -88,11 +96,9 @@ impl FileOutput {
         }
     }
 
+    /// The chain's event at once, its linked form with the next flush. The hops are in both: they need no events.
     fn emit_chain(&mut self, ticks: i64, chain: &CommittedChain) {
         self.recording.emit(ticks, &chain.event);
-        for hop in &chain.hops {
-            self.recording.emit(ticks, hop);
-        }
         let heap_used = chain.heap_used.map_or(0, |bytes| bytes.0);
         let sample = ChainSample {
             thread: chain.thread.clone(),
@@ -114,15 +120,25 @@ impl FileOutput {
             sample,
         };
         self.known.insert(chain.event.chain, known);
-        // The JDK's views take the samples of the last instant alone, as the JVM writes them: all in one batch.
         for known in self.known.values_mut() {
             known.sample.heap_used = heap_used;
+        }
+        self.unsampled = Some(ticks);
+    }
+
+    /// The JDK's views take the samples of the last instant alone, as the JVM writes them: all in one batch.
+    fn emit_samples(&mut self) {
+        let Some(ticks) = self.unsampled.take() else {
+            return;
+        };
+        for known in self.known.values() {
             self.recording.emit_chain(ticks, &known.path, &known.sample);
         }
     }
 
     /// Writes what waits. A failure is a notice, the events keep waiting.
     pub fn flush(&mut self) {
+        self.emit_samples();
         if let Err(error) = self.recording.flush(ticks_now(self.origin)) {
             crate::debug!("flush: {error}");
         }
@@ -153,7 +169,8 @@ impl FileOutput {
     ///
     /// # Errors
     /// One sentence.
-    pub fn close(self) -> Result<(), String> {
+    pub fn close(mut self) -> Result<(), String> {
+        self.emit_samples();
         let now = ticks_now(self.origin);
         match self.recording.close(now).error {
             None => Ok(()),
@@ -163,13 +180,11 @@ impl FileOutput {
 }
 
 fn ticks_now(origin: Instant) -> i64 {
-    i64::try_from(origin.elapsed().as_nanos()).unwrap_or(i64::MAX)
+    i64::try_from(origin.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
 fn ticks_of(at: Tick) -> i64 {
-    i64::try_from(at.0)
-        .unwrap_or(i64::MAX)
-        .saturating_mul(1_000_000)
+    i64::try_from(at.0).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -236,7 +251,36 @@ mod tests {
                 sample.object_size,
                 sample.heap_used
             ),
-            (2_000_000, 40, 1 << 20)
+            (2, 40, 1 << 20)
         );
+    }
+
+    #[test]
+    fn a_chain_is_one_event_and_a_flush_adds_one_sample_of_every_chain() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut output =
+            FileOutput::open(&dir.path().join("chains.jfr"), Instant::now(), None).unwrap();
+        for number in 1..=3 {
+            let chain = CommittedChain {
+                event: jfr_format::schema::events::ReferenceChain {
+                    chain: number,
+                    ..Default::default()
+                },
+                hops: vec![Default::default(); 10],
+                path: ChainPath::default(),
+                thread: None,
+                stack: None,
+                sampled: None,
+                heap_used: None,
+            };
+            output.emit(&Emission {
+                at: Tick(10),
+                what: Item::Chain(Box::new(chain)),
+            });
+        }
+        output.flush();
+        assert_eq!(output.counters().events_written, 3 + 3);
+        output.flush();
+        assert_eq!(output.counters().events_written, 3 + 3);
     }
 }

@@ -205,6 +205,7 @@ fn link(hop: &CoreHop, holder: Option<&CoreHop>, root: &CoreRoot, names: &Names)
         edge,
         class,
         size: hop.size.map(|size| int(size.into())),
+        fan_out: Some(hop.fan_out).filter(|fan_out| *fan_out > 1),
         run: hop.run.max(1),
     }
 }

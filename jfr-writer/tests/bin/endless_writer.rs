@@ -35,6 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         class: Arc::new(ClassInfo::named("com.acme.Node")),
         run: 1,
         size: None,
+        fan_out: None,
     };
     let root = Root {
         kind: RootKind::JniGlobal,

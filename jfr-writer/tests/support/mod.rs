@@ -12,7 +12,8 @@ use jfr_format::schema::events::{
 };
 use jfr_format::schema::{AnyEvent, Bytes, EpochMillis, Name, Nanos, Share};
 use jfr_writer::disk::Disk;
-use jfr_writer::{ChainSample, Clock, Recording};
+use jfr_writer::{ChainSample, Clock, Options, Recording};
+use std::path::Path;
 use std::sync::Arc;
 
 /// 2023-11-14T22:13:20Z at tick 5,000,000,000, ns ticks.
@@ -77,6 +78,7 @@ pub fn path() -> ChainPath {
         class: class(name),
         run: 1,
         size: (name == "java.util.HashMap").then_some(57),
+        fan_out: None,
     };
     let field = |name: &str| Edge::Field { name: name.into() };
     ChainPath {
@@ -240,4 +242,23 @@ pub fn emit_all<D: Disk>(recording: &mut Recording<D>, ticks: i64, times: i64) -
         events += 1;
     }
     events
+}
+
+/// A closed recording with a chain of 22:13:25.005, three seconds and three ms after the allocation of its object, as
+/// ticks of any speed.
+pub fn write_at(file: &Path, ticks_per_second: i64) {
+    let clock = Clock {
+        ticks: 0,
+        ticks_per_second,
+        ..CLOCK
+    };
+    let at = |millis: i64| millis * ticks_per_second / 1_000;
+    let mut recording = Recording::open(file, clock, 0, Options::default()).unwrap();
+    let sample = ChainSample {
+        allocation_ticks: at(2_002),
+        ..sample()
+    };
+    assert!(recording.emit_chain(at(5_005), &path(), &sample));
+    assert!(recording.emit(at(5_005), &chain_event(1)));
+    assert!(recording.close(at(6_000)).error.is_none());
 }
