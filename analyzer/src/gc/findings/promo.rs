@@ -334,6 +334,9 @@ pub fn small_young(s: &Series<'_>, found: &[Finding]) -> Option<Finding> {
         waste: 0,
     };
     let size = layout.size_for(need);
+    if layout.holds_already(need) || size <= layout.bytes {
+        return Some(f);
+    }
     let larger = Young {
         bytes: size,
         ..layout
@@ -447,6 +450,10 @@ fn keep_young(s: &Series<'_>, at: usize, need: Option<Need>) -> Vec<Advice> {
         advice.push(collect_after_warm_up('B'));
         return advice;
     };
+    if layout.holds_already(need) {
+        advice.push(collect_after_warm_up('B'));
+        return advice;
+    }
     let parallel = layout.collector == Collector::Parallel;
     let ratio = layout.ratio_for(need);
     if let Some(l) = ratio {

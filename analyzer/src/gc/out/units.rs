@@ -6,7 +6,7 @@ use crate::gc::record::{KIB, MIB};
 pub fn bytes(b: u64) -> String {
     let of = |unit: u64, name: &str| {
         let v = b as f64 / unit as f64;
-        if v >= 100.0 {
+        if v >= 99.95 {
             format!("{v:.0} {name}")
         } else {
             format!("{v:.1} {name}")
@@ -34,9 +34,16 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// `-25 %`, `+40 %`.
+/// `-25 %`, `+40 %`, `-0.3 %`; what rounds to nothing is `unchanged`.
 pub fn signed_percent(share: f64) -> String {
-    format!("{:+.0} %", share * 100.0)
+    let p = share * 100.0;
+    if p.abs() < 0.05 {
+        "unchanged".to_owned()
+    } else if p.abs() < 1.0 {
+        format!("{p:+.1} %")
+    } else {
+        format!("{p:+.0} %")
+    }
 }
 
 /// `372,487`: thousands separated.
@@ -61,8 +68,11 @@ mod tests {
         assert_eq!(bytes(364_894_624), "348 MiB");
         assert_eq!(bytes(8_408_040), "8.0 MiB");
         assert_eq!(bytes(17), "17 B");
+        assert_eq!(bytes(104_857_500), "100 MiB");
         assert_eq!(percent(0.253), "25 %");
         assert_eq!(signed_percent(-0.25), "-25 %");
+        assert_eq!(signed_percent(-0.003), "-0.3 %");
+        assert_eq!(signed_percent(0.0), "unchanged");
         assert_eq!(grouped(372_487), "372,487");
     }
 }

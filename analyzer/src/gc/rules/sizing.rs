@@ -99,9 +99,17 @@ impl Young {
         }
     }
 
-    /// The largest `SurvivorRatio` below today's that keeps `need` young; `None` when none does and the
-    /// young generation itself must grow.
+    /// Whether today's layout keeps `need` young: then no size is to blame and none cures.
+    pub fn holds_already(&self, need: Need) -> bool {
+        self.holds(&self.at(self.ratio), need)
+    }
+
+    /// The largest `SurvivorRatio` below today's that keeps `need` young; `None` when today's does, or when none
+    /// does and the young generation itself must grow.
     pub fn ratio_for(&self, need: Need) -> Option<Layout> {
+        if self.holds_already(need) {
+            return None;
+        }
         (1..self.ratio)
             .rev()
             .map(|ratio| self.at(ratio))
@@ -150,8 +158,12 @@ pub fn layout(r: &Collection, ratio: Option<u64>, target: Option<u64>) -> Option
             let survivor = desired_regions(r, target, region)?;
             let ratio = ratio.unwrap_or(desired::DEFAULT_SURVIVOR_RATIO);
             let bytes = r.young_total.unwrap_or_else(|| {
+                // The survivor limit is ceil(target / ratio): eden may have ended before its target, or gone
+                // beyond it.
+                let most = survivor.saturating_mul(ratio);
+                let least = survivor.saturating_sub(1).saturating_mul(ratio) + 1;
                 young_regions(r)
-                    .unwrap_or(survivor.saturating_mul(ratio))
+                    .map_or(most, |regions| regions.max(least).min(most))
                     .saturating_mul(region)
             });
             Some(Young {
@@ -243,6 +255,16 @@ mod tests {
             ..governing()
         };
         assert!(larger.holds(&larger.at(8), need));
+    }
+
+    #[test]
+    fn a_need_that_fits_today_is_no_reason_to_change_a_flag() {
+        let need = Need {
+            survivors: 100 << 20,
+            waste: 0,
+        };
+        assert!(governing().holds_already(need));
+        assert_eq!(governing().ratio_for(need), None);
     }
 
     #[test]
