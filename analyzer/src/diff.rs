@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::model::{Chain, InputInfo, Report, Verdict};
+use crate::report::fold::{WIDTH, fold};
 use crate::report::safe::{markdown_text, terminal};
 use crate::report::{units, words};
 
@@ -166,7 +167,7 @@ pub fn write_text(diff: &Diff<'_>, out: &mut dyn Write) -> io::Result<()> {
         diff.new_verdict.as_str()
     )?;
     for loss in diff.losses() {
-        for line in textwrap::wrap(&terminal(&loss), narrow(80)) {
+        for line in fold(&terminal(&loss), "", "", WIDTH) {
             writeln!(out, "{line}")?;
         }
     }
@@ -179,7 +180,7 @@ pub fn write_text(diff: &Diff<'_>, out: &mut dyn Write) -> io::Result<()> {
         };
         let text = sentence(entry);
         let text = terminal(&text);
-        let lines = textwrap::wrap(&text, narrow(61));
+        let lines = fold(&text, "", "", WIDTH - 19);
         for (at, line) in lines.iter().enumerate() {
             if at == 0 {
                 writeln!(out, "{style}{word}{style:#}  [{}]  {line}", entry.id)?;
@@ -189,13 +190,6 @@ pub fn write_text(diff: &Diff<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Lines of this width; a single name may be longer.
-fn narrow(width: usize) -> textwrap::Options<'static> {
-    textwrap::Options::new(width)
-        .break_words(false)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
 /// Writes `diff` as Markdown.
@@ -322,6 +316,21 @@ mod tests {
         let mut new = old.clone();
         new.chains[0].instances = Some(2214 * 2);
         assert_eq!(changes(&old, &new), [Change::Grown]);
+    }
+
+    #[test]
+    fn a_diff_keeps_to_80_columns_whatever_the_names() {
+        let report = sample::long_names();
+        let mut text = Vec::new();
+        let diff = diff(&report, &report);
+        write_text(&diff, &mut anstream::StripStream::new(&mut text)).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        assert!(
+            text.split_whitespace()
+                .collect::<String>()
+                .contains(sample::LONG)
+        );
     }
 
     #[test]

@@ -284,6 +284,108 @@ fn the_table_of_the_docs_is_what_the_analysis_says() {
     keep_current("findings", &table);
 }
 
+/// Every log of the vectors and the corpus, in order.
+fn logs() -> Vec<std::path::PathBuf> {
+    let mut out: Vec<_> = ["vectors/gc", "corpus/gclog"]
+        .into_iter()
+        .filter_map(shared)
+        .flat_map(|dir| std::fs::read_dir(dir).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file() && path.extension().is_none_or(|e| e != "json"))
+        .collect();
+    out.sort();
+    out
+}
+
+fn text_of(a: &Analysis) -> String {
+    let mut out = Vec::new();
+    text::write(a, &mut out).unwrap();
+    anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+}
+
+#[test]
+fn the_text_keeps_to_80_columns_and_its_table_loses_nothing() {
+    for path in logs() {
+        let mut builder = Builder::default();
+        let input = Input::from_bytes("gc.log".into(), std::fs::read(&path).unwrap()).unwrap();
+        if builder.add(input, &mut |_| {}).is_err() {
+            continue;
+        }
+        let a = builder.finish();
+        let printed = text_of(&a);
+        for line in printed.lines() {
+            // A flag is never broken.
+            let word = line.trim_start();
+            assert!(
+                line.chars().count() <= 80 || word.starts_with('-') && !word.contains(' '),
+                "{}: {line}",
+                path.display()
+            );
+        }
+        let letters: String = printed.split_whitespace().collect();
+        for judged in &a.jvms {
+            for at in jfr_chains_analyzer::gc::out::table::notable(judged) {
+                let cells = jfr_chains_analyzer::gc::out::table::cells(&judged.jvm.collections[at]);
+                // Ages, total, desired, pause, CPU and cores; the date stands above the time.
+                for cell in [3, 4, 5, 7, 8, 9].map(|at| &cells[at]) {
+                    let cell: String = cell.split_whitespace().collect();
+                    assert!(
+                        letters.contains(&cell),
+                        "{}: {cell}\n{printed}",
+                        path.display()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_advice_leaves_everything_as_it_is() {
+    let mut sized = 0;
+    for path in logs() {
+        let a = analyse_if_readable(&path);
+        for advice in a
+            .iter()
+            .flat_map(Analysis::findings)
+            .flat_map(|f| &f.advice)
+        {
+            let Some(expect) = advice.expect else {
+                continue;
+            };
+            sized += 1;
+            assert!(
+                expect.eden_change.abs() > 0.001,
+                "{}: {} changes nothing",
+                path.display(),
+                advice.argument()
+            );
+        }
+    }
+    assert!(sized > 4 || logs().is_empty(), "{sized}");
+}
+
+fn analyse_if_readable(path: &Path) -> Option<Analysis> {
+    let mut builder = Builder::default();
+    builder.add(Input::open(path).ok()?, &mut |_| {}).ok()?;
+    Some(builder.finish())
+}
+
+#[test]
+fn a_g1_log_whose_eden_went_beyond_its_target_is_sized_by_the_target() {
+    let Some(dir) = shared("vectors/gc") else {
+        return;
+    };
+    // 25 regions in use, and a survivor limit of 3 at ratio 8: the target was 24 at most.
+    let a = analyse(&dir.join("u17-g1-threshold1.log"));
+    let advice = &a.jvms[0].findings[0].advice[0];
+    assert_eq!(advice.argument(), "-XX:SurvivorRatio=7");
+    let expect = advice.expect.unwrap();
+    assert_eq!(expect.desired, 4 * (16 << 20) / 2);
+    // Eden: 20 of 24 regions instead of 21.
+    assert!((expect.eden_change + 1.0 / 21.0).abs() < 1e-9, "{expect:?}");
+}
+
 /// The generated example of docs/gc.md: the governing case as the command prints it.
 #[test]
 fn the_example_of_the_docs_is_what_the_command_prints() {

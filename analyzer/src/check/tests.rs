@@ -251,6 +251,21 @@ fn the_text_of_a_failed_check_names_chain_and_path() {
 }
 
 #[test]
+fn the_text_of_a_check_keeps_to_80_columns_whatever_the_names() {
+    let outcome = check(
+        &sample::long_names(),
+        &Baseline::default(),
+        &Policy::default(),
+    );
+    let text = rendered(|out| text::write(&outcome, &mut anstream::StripStream::new(out)));
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let letters: String = text.split_whitespace().collect();
+    assert!(letters.matches(sample::LONG).count() > 8, "{text}");
+}
+
+#[test]
 fn junit_has_a_case_a_finding() {
     insta::assert_snapshot!(rendered(|out| junit::write(&outcomes(), out)));
 }

@@ -1,17 +1,13 @@
 //! The result of a check for people.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use textwrap::Options;
 
 use super::{Level, Outcome};
+use crate::report::fold::{WIDTH, fold};
 use crate::report::safe::terminal;
 use crate::report::units;
-
-/// Columns of a terminal.
-const WIDTH: usize = 80;
 
 /// Writes the outcome: failures first, then what passes and why.
 pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
@@ -50,7 +46,7 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     let rest = terminal(&rest);
     // Spaces where the word stands.
     let mark = " ".repeat(word.len() + 2);
-    for (at, line) in wrapped(&rest, &mark, "      ", WIDTH).iter().enumerate() {
+    for (at, line) in fold(&rest, &mark, "      ", WIDTH).iter().enumerate() {
         match line.strip_prefix(&mark) {
             Some(line) if at == 0 => writeln!(out, "{style}{word}{style:#}: {line}")?,
             _ => writeln!(out, "{line}")?,
@@ -79,7 +75,7 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
                 for (at, line) in finding.path.lines().enumerate() {
                     let indent = " ".repeat(if at == 0 { 8 } else { 10 });
                     let rest = format!("{indent}  ");
-                    for line in wrapped(&terminal(line), &indent, &rest, WIDTH) {
+                    for line in fold(&terminal(line), &indent, &rest, WIDTH) {
                         writeln!(out, "{line}")?;
                     }
                 }
@@ -92,19 +88,9 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
 /// `FAIL  text`, wrapped under itself.
 fn marked(mark: &str, style: Style, text: &str, out: &mut dyn Write) -> io::Result<()> {
     let text = terminal(text);
-    for (at, line) in wrapped(&text, "", "", WIDTH - 6).iter().enumerate() {
+    for (at, line) in fold(&text, "", "", WIDTH - 6).iter().enumerate() {
         let mark = if at == 0 { mark } else { "" };
         writeln!(out, "{style}{mark:4}{style:#}  {line}")?;
     }
     Ok(())
-}
-
-/// Lines of at most `width` columns; a single name may be longer.
-fn wrapped<'t>(text: &'t str, first: &'t str, rest: &'t str, width: usize) -> Vec<Cow<'t, str>> {
-    let options = Options::new(width)
-        .initial_indent(first)
-        .subsequent_indent(rest)
-        .break_words(false)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::wrap(text, options)
 }

@@ -41,7 +41,7 @@ pub struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For a terminal: sentences of 100 columns, a table as wide as it must be.
+    /// For a terminal, 80 columns.
     Text,
     /// For a ticket.
     Markdown,

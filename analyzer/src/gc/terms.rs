@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::report::units::span;
+
 /// Bytes in one KiB.
 pub const KIB: u64 = 1024;
 /// Bytes in one MiB.
@@ -44,17 +46,9 @@ impl Nanos {
 
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ms = self.millis();
-        if self.0 == 0 {
-            f.write_str("0 ms")
-        } else if ms >= 1000.0 {
-            write!(f, "{:.2} s", ms / 1000.0)
-        } else if ms >= 100.0 {
-            write!(f, "{ms:.0} ms")
-        } else if ms >= 10.0 {
-            write!(f, "{ms:.1} ms")
-        } else {
-            write!(f, "{ms:.2} ms")
+        match self.0 {
+            0 => f.write_str("0 ms"),
+            ns => f.write_str(&span(crate::model::Nanos(ns))),
         }
     }
 }

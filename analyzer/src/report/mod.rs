@@ -1,6 +1,7 @@
 //! Renderers: each prints a [`Report`](crate::model::Report), none analyses.
 
 pub mod advice;
+pub mod fold;
 pub mod html;
 pub mod json;
 pub mod markdown;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use minijinja::HtmlEscape;
+
 /// `text` without control characters and direction overrides, for terminals: each becomes `\u{..}`.
 ///
 /// A thread may be called `\x1b[2J`; a report must not clear the reader's screen.
@@ -24,6 +26,40 @@ pub fn terminal(text: &str) -> Cow<'_, str> {
 fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// `text` as HTML, each flag of a JVM and `name-of=value` in it in an element of class `flag`, so that no line ends inside it: a browser
+/// would break it behind the hyphen. A flag that is longer than a line may go on behind a comma or colon.
+pub fn html_with_flags(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 32);
+    for (at, word) in terminal(text).split(' ').enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
+        let flag = word.trim_start_matches('(');
+        let before = word.len() - flag.len();
+        let flag = flag.trim_end_matches(['.', ',', ';', ':', ')']);
+        let is_option = flag.contains('=') && flag.contains('-');
+        if flag.starts_with("-X") || flag.starts_with("-agent") || is_option {
+            let (open, rest) = word.split_at(before);
+            let close = rest.get(flag.len()..).unwrap_or_default();
+            out.push_str(open);
+            out.push_str("<span class=\"flag\">");
+            let named = flag.strip_prefix("-XX:").map_or(0, |_| "-XX:".len());
+            let (dash, name) = flag.split_at(named);
+            for (at, part) in name.split_inclusive([',', ':']).enumerate() {
+                let (wbr, dash) = if at == 0 { ("", dash) } else { ("<wbr>", "") };
+                let part = HtmlEscape(part);
+                out.push_str(&format!("{wbr}<span>{dash}{part}</span>"));
+            }
+            // Inside, or a line could begin with it.
+            out.push_str(close);
+            out.push_str("</span>");
+        } else {
+            out.push_str(&HtmlEscape(word).to_string());
+        }
+    }
+    out
 }
 
 /// `text` as an inline code span of Markdown, whatever backticks it contains.
@@ -69,6 +105,20 @@ mod tests {
         assert_eq!(terminal("http-1"), "http-1");
         assert_eq!(terminal("\x1b[2Jx"), "\\u{1b}[2Jx");
         assert_eq!(terminal("a\u{202e}b\r\nc"), "a\\u{202e}b\\u{d}\\u{a}c");
+    }
+
+    #[test]
+    fn a_flag_is_one_element_and_its_neighbours_are_text() {
+        assert_eq!(
+            html_with_flags("use (-XX:+UseG1GC), or <b>"),
+            "use (<span class=\"flag\"><span>-XX:+UseG1GC</span>),</span> or &lt;b&gt;"
+        );
+        assert_eq!(
+            html_with_flags("-Xlog:gc*,gc+age=trace"),
+            "<span class=\"flag\"><span>-Xlog:</span><wbr><span>gc*,</span><wbr><span>gc+age=trace</span></span>"
+        );
+        assert_eq!(html_with_flags("a - b -1"), "a - b -1");
+        assert!(!html_with_flags("-X<script>").contains("<script"));
     }
 
     #[test]

@@ -273,6 +273,35 @@ pub fn leak() -> Report {
     }
 }
 
+/// A class of 104 characters, as frameworks name them.
+pub const LONG: &str = "com.acme.enterprise.shop.orders.persistence.interceptors.support.\
+    TransactionalOrderRepositoryFactoryBean$Entry";
+
+/// The leak again, with names as frameworks make them.
+pub fn long_names() -> Report {
+    let mut report = leak();
+    let chain = &mut report.chains[0];
+    chain.leaf = LONG.to_owned();
+    chain.root.class = Some(LONG.to_owned());
+    chain.root.text = format!("static field {LONG}.CACHED_ORDERS_BY_CUSTOMER_AND_DATE");
+    for hop in &mut chain.hops {
+        hop.class = LONG.to_owned();
+        hop.edge.name = hop
+            .edge
+            .name
+            .as_ref()
+            .map(|_| "accessOrderedEntriesByKey".to_owned());
+    }
+    for frame in &mut chain.stack {
+        frame.class = LONG.to_owned();
+        frame.method = "createOrderInTheScopeOfTheCurrentTransaction".to_owned();
+    }
+    for candidate in &mut report.candidates {
+        candidate.class = LONG.to_owned();
+    }
+    report
+}
+
 /// The leak again, but every name was chosen by an attacker.
 pub fn hostile() -> Report {
     let mut report = leak();

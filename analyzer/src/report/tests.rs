@@ -34,6 +34,23 @@ fn the_text_report_keeps_to_80_columns() {
 }
 
 #[test]
+fn names_longer_than_a_line_keep_to_80_columns_and_lose_nothing() {
+    let text = plain(&sample::long_names());
+    for line in text.lines() {
+        assert!(line.width() <= 80, "{} columns: {line}", line.width());
+    }
+    let letters: String = text.split_whitespace().collect();
+    // Title, root, seven hops, leaf, the stack and the watched class.
+    assert!(letters.matches(sample::LONG).count() > 10, "{text}");
+    let frame = format!(
+        "at{}.createOrderInTheScopeOfTheCurrentTransaction",
+        sample::LONG
+    );
+    assert!(letters.contains(&frame), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn the_markdown_report_of_a_leak_fits_a_ticket() {
     insta::assert_snapshot!(rendered(&sample::leak(), markdown::write));
 }

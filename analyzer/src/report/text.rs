@@ -5,9 +5,9 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use textwrap::Options;
 use unicode_width::UnicodeWidthStr;
 
+use super::fold::{WIDTH, fold};
 use super::path::{self, Line, Part};
 use super::safe::terminal;
 use super::words::{self, FOOTER};
@@ -15,8 +15,6 @@ use super::{advice, stack, units};
 use crate::gc::section::headline;
 use crate::model::{Chain, Report, Verdict};
 
-/// Columns that prose and tables keep to; a single name may be longer.
-const WIDTH: usize = 80;
 /// Column where the values of a finding begin.
 const VALUE: usize = 13;
 
@@ -63,14 +61,7 @@ fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let indent = word.width() + 2;
     let pad = " ".repeat(indent);
     let text = terminal(&headline);
-    let lines = textwrap::wrap(
-        &text,
-        Options::new(WIDTH)
-            .initial_indent(&pad)
-            .subsequent_indent(&pad)
-            .break_words(false)
-            .word_splitter(textwrap::WordSplitter::NoHyphenation),
-    );
+    let lines = fold(&text, &pad, &pad, WIDTH);
     for (at, line) in lines.iter().enumerate() {
         if at == 0 {
             let rest = line.get(indent..).unwrap_or_default();
@@ -99,13 +90,24 @@ fn finding(report: &Report, chain: &Chain, number: usize, out: &mut dyn Write) -
     let leaf = terminal(&chain.leaf);
     let mark = format!("[{}]", chain.id);
     let title = format!("{number}. {leaf}");
-    let gap = WIDTH.saturating_sub(title.width() + mark.width()).max(1);
     writeln!(out)?;
-    writeln!(
-        out,
-        "{BOLD}{title}{BOLD:#}{}{DIM}{mark}{DIM:#}",
-        " ".repeat(gap)
-    )?;
+    // The mark stands at the right end of the last line that has room for it.
+    let mut lines = fold(&title, "", "     ", WIDTH);
+    if lines
+        .last()
+        .is_some_and(|line| line.width() + 1 + mark.width() > WIDTH)
+    {
+        lines.push(String::new());
+    }
+    let last = lines.len().saturating_sub(1);
+    for (at, line) in lines.iter().enumerate() {
+        write!(out, "{BOLD}{line}{BOLD:#}")?;
+        if at == last {
+            let gap = WIDTH.saturating_sub(line.width() + mark.width()).max(1);
+            write!(out, "{}{DIM}{mark}{DIM:#}", " ".repeat(gap))?;
+        }
+        writeln!(out)?;
+    }
     for (at, text) in words::grows(report, chain).iter().enumerate() {
         entry(out, if at == 0 { "Grows" } else { "" }, text)?;
     }
@@ -125,7 +127,7 @@ fn allocation(
     if let Some(thread) = thread {
         entry(out, "Allocated", &format!("by thread \"{thread}\""))?;
     }
-    for (at, line) in stack::lines(stack, WIDTH - VALUE).iter().enumerate() {
+    for (at, line) in stack::lines(stack).iter().enumerate() {
         let label = if at == 0 && thread.is_none() {
             "Allocated"
         } else {
@@ -135,12 +137,13 @@ fn allocation(
             stack::Line::Frame(text) => (text, Style::new()),
             stack::Line::Gap(text) => (text, DIM),
         };
-        let text = terminal(text);
-        writeln!(
-            out,
-            "   {label:<width$}{style}{text}{style:#}",
-            width = VALUE - 3
-        )?;
+        let [first, rest] = [VALUE, VALUE + 5].map(|columns| " ".repeat(columns));
+        let folded = fold(&terminal(text), &first, &rest, WIDTH);
+        for (at, line) in folded.iter().enumerate() {
+            let label = if at == 0 { label } else { "" };
+            label_and_value(out, label, line, style)?;
+            writeln!(out)?;
+        }
     }
     Ok(())
 }
@@ -169,13 +172,18 @@ fn hop(out: &mut dyn Write, line: &Line) -> io::Result<()> {
         Part::Gap => ("", VALUE + 2, DIM),
         Part::Leaf => ("", VALUE + 2, BOLD),
     };
-    write!(
-        out,
-        "   {label:<width$}{style}{holder}{style:#}",
-        width = indent - 3
-    )?;
+    let [first, rest] = [indent, indent + 4].map(|columns| " ".repeat(columns));
+    let lines = fold(&holder, &first, &rest, WIDTH);
+    for (at, line) in lines.iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        let label = if at == 0 { label } else { "" };
+        label_and_value(out, label, line, style)?;
+    }
     if !edge.is_empty() {
-        if indent + holder.width() + 1 + edge.width() > WIDTH {
+        let end = lines.last().map_or(indent, |line| line.width());
+        if end + 1 + edge.width() > WIDTH {
             write!(out, "\n{:width$}", "", width = indent + 2)?;
         } else {
             write!(out, " ")?;
@@ -184,8 +192,10 @@ fn hop(out: &mut dyn Write, line: &Line) -> io::Result<()> {
     }
     writeln!(out)?;
     if let Some(note) = &line.note {
-        let note = terminal(note);
-        writeln!(out, "{:width$}{DIM}({note}){DIM:#}", "", width = indent + 2)?;
+        let [first, rest] = [indent + 2, indent + 3].map(|columns| " ".repeat(columns));
+        for line in fold(&format!("({})", terminal(note)), &first, &rest, WIDTH) {
+            writeln!(out, "{DIM}{line}{DIM:#}")?;
+        }
     }
     Ok(())
 }
@@ -200,7 +210,9 @@ fn growing(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             } else {
                 Style::new()
             };
-            writeln!(out, "   {style}{class}{style:#}")?;
+            for line in fold(&class, "   ", "       ", WIDTH) {
+                writeln!(out, "{style}{line}{style:#}")?;
+            }
             prose(out, "      ", &words::candidate(candidate), Style::new())?;
         }
         if rest.len() > 10 {
@@ -318,17 +330,17 @@ fn entry(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     let first = format!("   {label:<width$}", width = VALUE - 3);
     let text = terminal(text);
     let pad = " ".repeat(VALUE);
-    for line in textwrap::wrap(
-        &text,
-        Options::new(WIDTH)
-            .initial_indent(&first)
-            .subsequent_indent(&pad)
-            .break_words(false)
-            .word_splitter(textwrap::WordSplitter::NoHyphenation),
-    ) {
+    for line in fold(&text, &first, &pad, WIDTH) {
         writeln!(out, "{line}")?;
     }
     Ok(())
+}
+
+/// A line that begins with spaces, with `label` in their place.
+fn label_and_value(out: &mut dyn Write, label: &str, line: &str, style: Style) -> io::Result<()> {
+    let value = line.trim_start_matches(' ');
+    let width = (line.len() - value.len()).saturating_sub(3);
+    write!(out, "   {label:<width$}{style}{value}{style:#}")
 }
 
 fn prose(out: &mut dyn Write, indent: &str, text: &str, style: Style) -> io::Result<()> {
@@ -337,14 +349,7 @@ fn prose(out: &mut dyn Write, indent: &str, text: &str, style: Style) -> io::Res
     }
     let text = terminal(text);
     let pad = " ".repeat(indent.width());
-    for line in textwrap::wrap(
-        &text,
-        Options::new(WIDTH)
-            .initial_indent(indent)
-            .subsequent_indent(&pad)
-            .break_words(false)
-            .word_splitter(textwrap::WordSplitter::NoHyphenation),
-    ) {
+    for line in fold(&text, indent, &pad, WIDTH) {
         writeln!(out, "{style}{line}{style:#}")?;
     }
     Ok(())

@@ -9,6 +9,8 @@ use crate::report::units::counted;
 
 /// Rows shown per JVM.
 const ROWS: usize = 16;
+/// Rows shown when no finding points at any.
+const QUIET_ROWS: usize = 6;
 
 /// Column heads.
 pub const HEADS: [&str; 10] = [
@@ -23,6 +25,30 @@ pub const HEADS: [&str; 10] = [
     "CPU",
     "cores",
 ];
+
+/// Column heads where columns are few: ages and the promotion's cause stand below each row.
+pub const NARROW: [&str; 9] = [
+    "time",
+    "kind",
+    "threshold",
+    "survivors",
+    "desired",
+    "promoted",
+    "pause",
+    "CPU",
+    "cores",
+];
+
+/// One collection for a table of few columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The day, when the time below has one; said once for the rows of one day.
+    pub date: Option<String>,
+    /// As [`NARROW`] says.
+    pub cells: [String; 9],
+    /// What has no column: why it promoted, and the bytes of each age.
+    pub more: [Option<String>; 2],
+}
 
 /// Positions of the collections worth a row, in order: what findings point at, what promoted or paused
 /// far beyond the others, and the collection before each of those.
@@ -45,7 +71,12 @@ pub fn notable(judged: &Judged) -> Vec<usize> {
         }
     }
     scored.sort_unstable_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
-    scored.truncate(ROWS / 2);
+    let most = if judged.findings.is_empty() {
+        QUIET_ROWS
+    } else {
+        ROWS
+    };
+    scored.truncate(most / 2);
     let mut rows: Vec<usize> = scored
         .into_iter()
         .flat_map(|(_, at)| [at.checked_sub(1), Some(at), Some(at + 1)])
@@ -57,8 +88,45 @@ pub fn notable(judged: &Judged) -> Vec<usize> {
     if rows.is_empty() {
         rows = (jvm.collections.len().saturating_sub(3)..jvm.collections.len()).collect();
     }
-    rows.truncate(ROWS);
+    rows.truncate(most);
     rows
+}
+
+/// A row of few columns.
+pub fn row(r: &Collection) -> Row {
+    let [
+        time,
+        kind,
+        threshold,
+        ages,
+        total,
+        desired,
+        _,
+        pause,
+        cpu,
+        cores,
+    ] = cells(r);
+    let (date, time) = match time.split_once(' ') {
+        Some((date, clock)) if r.at.wall.is_some() => (Some(date.to_owned()), clock.to_owned()),
+        _ => (None, time),
+    };
+    let cause = promotion_cause(r).map(|cause| format!("promoted by {cause}"));
+    let ages = r.ages.map(|_| format!("ages {ages}"));
+    Row {
+        date,
+        cells: [
+            time,
+            kind,
+            threshold,
+            total,
+            desired,
+            promoted_bytes(r),
+            pause,
+            cpu,
+            cores,
+        ],
+        more: [cause, ages],
+    }
 }
 
 /// The cells of one row.
@@ -122,18 +190,24 @@ pub fn ages(table: &AgeTable) -> String {
 
 /// Promoted bytes with their quality and cause.
 pub fn promoted(r: &Collection) -> String {
-    let cause = match r.cause {
-        Cause::None | Cause::Unknown => String::new(),
-        cause => format!(" ({})", cause.name()),
-    };
+    let cause = promotion_cause(r).map_or_else(String::new, |cause| format!(" ({cause})"));
+    format!("{}{cause}", promoted_bytes(r))
+}
+
+/// Why a collection promoted; `None` when it promoted nothing, or the input does not tell.
+fn promotion_cause(r: &Collection) -> Option<&'static str> {
+    let nothing = matches!(r.promoted, Promoted::AtMost(0) | Promoted::NotComputable(_));
+    (!nothing && !matches!(r.cause, Cause::None | Cause::Unknown)).then(|| r.cause.name())
+}
+
+/// Promoted bytes with their quality.
+fn promoted_bytes(r: &Collection) -> String {
     match r.promoted {
         Promoted::Exact(_) if r.cause == Cause::None => "0".to_owned(),
-        Promoted::Exact(b) => format!("{}{cause}", units::bytes(u64::try_from(b).unwrap_or(0))),
-        Promoted::Approximate(b) => {
-            format!("~{}{cause}", units::bytes(u64::try_from(b).unwrap_or(0)))
-        }
+        Promoted::Exact(b) => units::bytes(u64::try_from(b).unwrap_or(0)),
+        Promoted::Approximate(b) => format!("~{}", units::bytes(u64::try_from(b).unwrap_or(0))),
         Promoted::AtMost(0) => "0".to_owned(),
-        Promoted::AtMost(b) => format!("<= {}{cause}", units::bytes(b)),
+        Promoted::AtMost(b) => format!("<= {}", units::bytes(b)),
         Promoted::NotComputable(_) => "?".to_owned(),
     }
 }

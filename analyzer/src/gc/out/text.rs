@@ -3,15 +3,14 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use unicode_width::UnicodeWidthStr;
 
 use super::{table, units};
 use crate::gc::analysis::{Analysis, Judged};
 use crate::gc::findings::{Advice, Finding, Severity};
+use crate::report::fold::{WIDTH, fold};
 use crate::report::safe::terminal;
 use crate::report::units::counted;
-
-/// Columns of running text.
-const WIDTH: usize = 100;
 
 /// Writes the diagnosis.
 pub fn write(analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
@@ -29,11 +28,9 @@ pub fn write(analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
 
 fn jvm(analysis: &Analysis, judged: &Judged, n: usize, out: &mut dyn Write) -> io::Result<()> {
     let bold = Style::new().bold();
-    writeln!(
-        out,
-        "{bold}{}{bold:#}",
-        terminal(&head(analysis, judged, n))
-    )?;
+    for line in fold(&terminal(&head(analysis, judged, n)), "", "  ", WIDTH) {
+        writeln!(out, "{bold}{line}{bold:#}")?;
+    }
     if judged.findings.is_empty() {
         writeln!(
             out,
@@ -112,13 +109,14 @@ fn write_finding(f: &Finding, judged: &Judged, out: &mut dyn Write) -> io::Resul
     } else {
         format!(" ({})", at.trim_start())
     };
-    writeln!(
-        out,
-        "{style}{} {}{style:#} {}{times}",
-        f.severity.name().to_uppercase(),
-        f.id.name(),
-        f.id.title()
-    )?;
+    let mark = format!("{} {}", f.severity.name().to_uppercase(), f.id.name());
+    let title = format!("{mark} {}{times}", f.id.title());
+    for (n, line) in fold(&title, "", "  ", WIDTH).iter().enumerate() {
+        match line.strip_prefix(&mark) {
+            Some(rest) if n == 0 => writeln!(out, "{style}{mark}{style:#}{rest}")?,
+            _ => writeln!(out, "{line}")?,
+        }
+    }
     for (n, sentence) in (1..).zip(&f.story) {
         wrapped(&format!("{n}. {sentence}"), "  ", "     ", out)?;
     }
@@ -136,7 +134,15 @@ fn write_advice(group: &[Advice], out: &mut dyn Write) -> io::Result<()> {
     let bold = Style::new().bold();
     let typed: Vec<String> = group.iter().map(Advice::argument).collect();
     let letter = group.first().map_or(' ', |a| a.option);
-    writeln!(out, "  {letter}  {bold}{}{bold:#}", typed.join(" "))?;
+    let first = format!("  {letter}  ");
+    for (n, line) in fold(&typed.join(" "), &first, "     ", WIDTH)
+        .iter()
+        .enumerate()
+    {
+        let flags = line.get(first.len()..).unwrap_or_default();
+        let first = if n == 0 { first.as_str() } else { "     " };
+        writeln!(out, "{first}{bold}{flags}{bold:#}")?;
+    }
     let mut said: Vec<String> = Vec::new();
     for a in group {
         let mut why = a.why.clone();
@@ -159,33 +165,75 @@ fn write_advice(group: &[Advice], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// The notable collections: one line each as far as columns go, and below it what has no column.
 fn rows(judged: &Judged, out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<[String; 10]> = table::notable(judged)
+    let rows: Vec<table::Row> = table::notable(judged)
         .into_iter()
-        .filter_map(|at| judged.jvm.collections.get(at).map(table::cells))
+        .filter_map(|at| judged.jvm.collections.get(at).map(table::row))
         .collect();
-    let mut widths = table::HEADS.map(str::len);
+    let mut widths = table::NARROW.map(str::width);
     for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.len());
+        for (width, cell) in widths.iter_mut().zip(&row.cells) {
+            *width = (*width).max(cell.width());
         }
     }
-    let line = |cells: &mut dyn Iterator<Item = &str>| {
-        let mut text = String::from(" ");
-        for (width, cell) in widths.iter().zip(cells) {
-            text += &format!(" {cell:<width$} ");
+    // Columns from the right that have no room go below.
+    let mut shown = widths.len();
+    let total = |shown: usize| {
+        widths
+            .iter()
+            .take(shown)
+            .map(|width| width + 2)
+            .sum::<usize>()
+    };
+    while total(shown) > WIDTH && shown > 1 {
+        shown -= 1;
+    }
+    let line = |cells: &[&str]| {
+        let mut text = String::new();
+        for (width, cell) in widths.iter().zip(cells).take(shown) {
+            text += &format!("  {cell}{:pad$}", "", pad = width - cell.width());
         }
         text.trim_end().to_owned()
     };
-    writeln!(out, "{}", line(&mut table::HEADS.iter().copied()))?;
+    let mut date = "";
+    writeln!(out, "{}", line(&table::NARROW))?;
     for row in &rows {
-        writeln!(out, "{}", line(&mut row.iter().map(String::as_str)))?;
+        if let Some(day) = row.date.as_deref().filter(|day| *day != date) {
+            writeln!(out, "  {day}")?;
+            date = day;
+        }
+        let cells: Vec<&str> = row.cells.iter().map(String::as_str).collect();
+        writeln!(out, "{}", line(&cells))?;
+        let below = table::NARROW.iter().zip(&cells).skip(shown);
+        let below = below.map(|(head, cell)| format!("{head} {cell}"));
+        let [cause, ages] = row.more.clone();
+        let said: Vec<String> = cause.into_iter().chain(below).chain(ages).collect();
+        let indent = " ".repeat(widths.first().map_or(0, |width| width + 4));
+        for line in joined(&said, WIDTH.saturating_sub(indent.len())) {
+            wrapped(&line, &indent, &format!("{indent}  "), out)?;
+        }
     }
     let hidden = judged.jvm.collections.len() - rows.len();
     if hidden > 0 {
         writeln!(out, "  and {} more", units::grouped(hidden as u64))?;
     }
     Ok(())
+}
+
+/// `parts` with semicolons between them, in lines that end between parts where one has no room.
+fn joined(parts: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if line.width() + 2 + part.width() <= width => {
+                line.push_str("; ");
+                line.push_str(part);
+            }
+            _ => lines.push(part.clone()),
+        }
+    }
+    lines
 }
 
 fn diagnostics(analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
@@ -200,7 +248,7 @@ fn diagnostics(analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
             .sources
             .get(d.input)
             .map_or("", |s| s.path.as_str());
-        writeln!(out, "  {}", terminal(&format!("{path}: {d}")))?;
+        wrapped(&terminal(&format!("{path}: {d}")), "  ", "    ", out)?;
     }
     if analysis.diagnostics.more() > 0 {
         writeln!(
@@ -213,10 +261,7 @@ fn diagnostics(analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn wrapped(text: &str, first: &str, rest: &str, out: &mut dyn Write) -> io::Result<()> {
-    let options = textwrap::Options::new(WIDTH)
-        .initial_indent(first)
-        .subsequent_indent(rest);
-    for line in textwrap::wrap(text, options) {
+    for line in fold(text, first, rest, WIDTH) {
         writeln!(out, "{line}")?;
     }
     Ok(())

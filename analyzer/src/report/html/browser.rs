@@ -14,6 +14,7 @@ const errors = [];
 window.onerror = (message) => errors.push(message);
 const all = [...document.querySelectorAll("details")];
 for (const d of all) d.open = false;
+const flags = [...document.querySelectorAll(".flag")];
 const closed = document.documentElement.scrollHeight;
 for (const d of all) d.querySelector("summary").click();
 const out = {
@@ -26,6 +27,8 @@ const out = {
     polylines: document.querySelectorAll("svg polyline").length,
     scripts: document.querySelectorAll("script").length,
     images: document.querySelectorAll("img, iframe, object, embed").length,
+    broken: flags.filter((flag) => flag.getBoundingClientRect().height > 30).map((flag) => flag.textContent),
+    flags: flags.length,
     errors: errors,
 };
 document.getElementById("probe").textContent = "PROBE" + JSON.stringify(out) + "END";
@@ -149,6 +152,19 @@ fn a_phone_needs_no_sideways_scrolling() {
         let (inner, wide) = (seen["inner"].as_u64(), seen["wide"].as_u64());
         assert!(wide.unwrap() <= inner.unwrap(), "{seen}");
     }
+}
+
+#[test]
+fn no_flag_of_a_jvm_is_broken_behind_its_hyphen() {
+    let mut report = sample::leak();
+    // Some place in this sentence is the end of a line, whatever the width.
+    let flags = "try -XX:+UseG1GC ".repeat(30);
+    report.hints = vec![flags];
+    let Some(seen) = probe(&report, "500,900", false) else {
+        return;
+    };
+    assert_eq!(seen["flags"], 30, "{seen}");
+    assert_eq!(seen["broken"], serde_json::json!([]), "{seen}");
 }
 
 #[test]

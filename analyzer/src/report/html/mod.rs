@@ -12,7 +12,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, escape_formatter};
 
 use self::view::View;
-use super::safe::terminal;
+use super::safe::{html_with_flags, terminal};
 use crate::model::Report;
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -32,6 +32,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             escape_formatter(out, state, &Value::from(terminal(text).as_ref()))
         }
         _ => escape_formatter(out, state, value),
+    });
+    environment.add_filter("flags", |text: &str| {
+        Value::from_safe_string(html_with_flags(text))
     });
     environment
         .add_template("report.html", TEMPLATE)

@@ -206,7 +206,7 @@ fn finding(report: &Report, chain: &Chain, number: usize) -> Finding {
         noise: chain.noise.map(|noise| noise.reason),
         advice: advice::for_chain(chain),
         thread: chain.allocating_thread.clone(),
-        stack: stack::lines(&chain.stack, 58)
+        stack: stack::lines(&chain.stack)
             .into_iter()
             .map(|line| match line {
                 stack::Line::Frame(text) => StackLine { text, gap: false },

@@ -8,11 +8,14 @@ use super::plot::{self, Plot};
 use super::{table, text, units};
 use crate::gc::analysis::{Analysis, Judged};
 use crate::gc::findings::{Advice, Finding};
-use crate::report::safe::terminal;
+use crate::report::safe::{html_with_flags, terminal};
 
 /// Writes the page.
 pub fn write(analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
     let mut env = Environment::new();
+    env.add_filter("flags", |text: &str| {
+        minijinja::Value::from_safe_string(html_with_flags(text))
+    });
     // The name ends in .html, so every value is escaped unless marked safe.
     env.add_template("gc.html", include_str!("gc.html"))
         .map_err(io::Error::other)?;
