@@ -366,3 +366,22 @@ fn recovered_chunks_keep_their_times_in_whatever_order_they_stand() {
     let starts: std::collections::BTreeSet<i64> = starts.collect();
     assert_eq!(starts.len(), 5);
 }
+
+#[test]
+fn chunks_without_a_clock_are_recovered_into_some_that_have_one() {
+    for (start, frequency) in [(0, 0), (-5, 1_000), (START_NANOS, -1), (i64::MIN, i64::MIN)] {
+        let chunk = ChunkSpec::new()
+            .event_type(EVENT, "test.Sample", &[field("number", INT)])
+            .metadata()
+            .event(EVENT, 3, Bytes::new().int(1))
+            .build_with(|header| {
+                header.start_nanos = start;
+                header.ticks_per_second = frequency;
+            });
+        let damaged = open_bytes([chunk.clone(), chunk].concat());
+        assert_eq!(damaged.skipped().len(), 2);
+        let mut bytes = Vec::new();
+        assert_eq!(recover(&damaged, &mut bytes).unwrap().events, 2);
+        assert_eq!(open_bytes(bytes).skipped(), []);
+    }
+}

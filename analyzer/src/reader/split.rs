@@ -33,33 +33,34 @@ pub(crate) struct Refused {
 /// Splits a file into chunks. Looks at headers only, unless a header's size cannot be true.
 pub(crate) fn split(file: &[u8]) -> Split {
     let mut split = Split::default();
+    let mut ahead = Ahead::new(file);
     let mut at = 0;
     while at < file.len() {
         let end = match start_at(file, at) {
             Some(Start::Chunk(header)) => {
-                let (end, note) = extent(file, at, &header);
+                let (end, note) = extent(file, at, &header, &mut ahead);
                 split.chunk(at, end, header, note);
                 end
             }
             Some(Start::Foreign(version, header)) => {
-                let (end, _) = extent(file, at, &header);
+                let (end, _) = extent(file, at, &header, &mut ahead);
                 split.refuse(at, end, version);
                 end
             }
             None => {
-                let next = next_start(file, at + 1, None);
+                let next = ahead.next(at + 1);
                 let copy = next.and_then(|(found, header)| lost(at, found, &header?));
                 let damaged = file.get(at..).and_then(|rest| Header::parse(rest).ok());
                 match (copy, damaged) {
                     (Some((start, header)), _) => {
                         split.garbage(at, start);
-                        let (end, _) = extent(file, start, &header);
+                        let (end, _) = extent(file, start, &header, &mut ahead);
                         let note = "the header is unusable; a copy inside the chunk was used";
                         split.chunk(start, end, header, Some(note.to_owned()));
                         end
                     }
                     (None, Some(header)) => {
-                        let (end, note) = extent(file, at, &header);
+                        let (end, note) = extent(file, at, &header, &mut ahead);
                         split.chunk(at, end, header, note);
                         split.note(at, clock_note(&header));
                         end
@@ -125,7 +126,12 @@ impl Split {
 }
 
 /// The end of the chunk at `at`, and what is wrong with its stated size.
-fn extent(file: &[u8], at: usize, header: &Header) -> (usize, Option<String>) {
+fn extent(
+    file: &[u8],
+    at: usize,
+    header: &Header,
+    ahead: &mut Ahead<'_>,
+) -> (usize, Option<String>) {
     let rest = file.len() - at;
     let stated = usize::try_from(header.size).unwrap_or(usize::MAX);
     let usable = (header::LEN..=rest).contains(&stated);
@@ -133,7 +139,7 @@ fn extent(file: &[u8], at: usize, header: &Header) -> (usize, Option<String>) {
         return (at + stated, None);
     }
     // The size is not true, or something else follows: the next header bounds the chunk.
-    let next = next_start(file, at + header::LEN, Some(header));
+    let next = ahead.next_foreign_to(header, at + header::LEN);
     let next = next.map_or(file.len(), |(next, _)| next);
     let held = next - at;
     let finished = header.state == State::Finished;
@@ -204,15 +210,73 @@ fn start_at(file: &[u8], at: usize) -> Option<Start> {
     (old || (header.size >= 0 && clock)).then_some(found)
 }
 
+/// Looks ahead for starts of chunks, and no place over twice: a file can be all headers that lie.
+struct Ahead<'a> {
+    file: &'a [u8],
+    any: Option<Seen>,
+    foreign: Option<(Key, Seen)>,
+}
+
+/// Start in nanoseconds and in ticks: what the copies of one chunk's header share.
+type Key = (i64, i64);
+
+/// Where a chunk starts, and its header if it can be read.
+type Found = (usize, Option<Header>);
+
+/// The first find from a place on.
+#[derive(Clone, Copy)]
+struct Seen {
+    from: usize,
+    found: Option<Found>,
+}
+
+impl Seen {
+    /// Whether a search from there would find the same.
+    fn holds(&self, from: usize) -> bool {
+        from >= self.from && self.found.is_none_or(|(at, _)| at >= from)
+    }
+}
+
+impl<'a> Ahead<'a> {
+    fn new(file: &'a [u8]) -> Self {
+        Self {
+            file,
+            any: None,
+            foreign: None,
+        }
+    }
+
+    /// See [`next_start`].
+    fn next(&mut self, from: usize) -> Option<Found> {
+        match self.any {
+            Some(seen) if seen.holds(from) => seen.found,
+            _ => {
+                let found = next_start(self.file, from, None);
+                self.any = Some(Seen { from, found });
+                found
+            }
+        }
+    }
+
+    /// The same, for a start that is no copy of this header.
+    fn next_foreign_to(&mut self, own: &Header, from: usize) -> Option<Found> {
+        let key = (own.start_nanos, own.start_ticks);
+        match self.foreign {
+            Some((known, seen)) if known == key && seen.holds(from) => seen.found,
+            _ => {
+                let found = next_start(self.file, from, Some(own));
+                self.foreign = Some((key, Seen { from, found }));
+                found
+            }
+        }
+    }
+}
+
 /// The next place from `from` on where a chunk starts, with its header if it can be read.
 ///
 /// With every flush a JVM also writes the header into a checkpoint: inside the chunk that
 /// `enclosing` heads, headers with its own start are such copies.
-fn next_start(
-    file: &[u8],
-    from: usize,
-    enclosing: Option<&Header>,
-) -> Option<(usize, Option<Header>)> {
+fn next_start(file: &[u8], from: usize, enclosing: Option<&Header>) -> Option<Found> {
     let rest = file.get(from..)?;
     memmem::find_iter(rest, &MAGIC).find_map(|found| {
         let at = from + found;
@@ -243,4 +307,38 @@ fn lost(from: usize, found: usize, header: &Header) -> Option<(usize, Header)> {
     let size = usize::try_from(header.size).ok()?;
     let start = (found + header::LEN).checked_sub(size)?;
     (start >= from && start < found).then_some((start, *header))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(start_nanos: i64, size: i64) -> Header {
+        Header {
+            major: 2,
+            minor: 1,
+            size,
+            checkpoint: 0,
+            metadata: 0,
+            start_nanos,
+            duration_nanos: 0,
+            start_ticks: 500,
+            ticks_per_second: 1_000,
+            state: State::Finished,
+            flags: 1,
+        }
+    }
+
+    #[test]
+    fn headers_that_lie_are_not_looked_at_again_for_each_other() {
+        // As many looks ahead as headers: over and over to the end, this would take minutes.
+        for lie in [header(0, 68), header(7, 68), header(0, 0), header(7, 0)] {
+            let mut file = [&lie.to_bytes()[..], b"x"].concat().repeat(60_000);
+            let end = file.len();
+            file.extend(header(9, 68).to_bytes());
+            let split = split(&file);
+            let last = split.spans.last().map(|span| (span.start, span.end));
+            assert_eq!(last, Some((end, end + header::LEN)));
+        }
+    }
 }

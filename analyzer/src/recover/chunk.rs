@@ -82,6 +82,8 @@ impl Rebuilt {
             let ticks = end_ticks.saturating_sub(header.start_ticks);
             header.duration_nanos = source.clock().span(ticks).0.max(0);
         }
+        // A start before 1970 is none: readers take such a header for damage.
+        header.start_nanos = header.start_nanos.max(1);
         starts.make_unique(header);
         header.state = State::Finished;
         header.flags = flag::COMPRESSED_INTS;
