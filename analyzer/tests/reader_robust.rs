@@ -385,3 +385,23 @@ fn chunks_without_a_clock_are_recovered_into_some_that_have_one() {
         assert_eq!(open_bytes(bytes).skipped(), []);
     }
 }
+
+#[test]
+fn damaged_places_cost_the_same_however_many_there_are() {
+    // Each time over all that came before, this would take half an hour.
+    const PLACES: usize = 100_000;
+    let whole = encode_event(1, &Bytes::new().long(1_000).raw(&[0; 4]).0);
+    let mut chunk = ChunkSpec::new()
+        .event_type(EVENT, "test.Sample", &[field("number", INT)])
+        .metadata();
+    for _ in 0..PLACES {
+        chunk = chunk.raw(&whole).raw(&whole).raw(&[0]);
+    }
+    let recording = open_bytes(chunk.event(EVENT, 3, Bytes::new().int(1)).build());
+    let chunk = recording.chunk(0).unwrap();
+    assert_eq!(chunk.skipped().count(), PLACES);
+    // The last event is behind them all.
+    let event = chunk.events().last().unwrap();
+    let found = chunk.event_at(event.file_offset()).unwrap();
+    assert_eq!(found.i64("number"), Some(1));
+}

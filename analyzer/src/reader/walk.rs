@@ -282,8 +282,10 @@ impl Walk {
 
     /// Takes back the events from `from` on, which turned out to be damage.
     fn uncount(&mut self, bytes: &[u8], types: &Types<'_>, from: usize, to: usize) {
-        self.metadata.retain(|head| head.at < from);
-        self.checkpoints.retain(|head| head.at < from);
+        // In the order of the bytes: a chunk may hold as many as it has damaged places.
+        for heads in [&mut self.metadata, &mut self.checkpoints] {
+            heads.truncate(heads.partition_point(|head| head.at < from));
+        }
         let mut at = from;
         while at < to {
             let Ok(head) = head(bytes, at) else { return };
