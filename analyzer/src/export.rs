@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jfr_format::entity::{ClassInfo, FrameInfo, MethodInfo, StackInfo, ThreadInfo};
-use jfr_format::path::{ChainPath, Edge, Link, Root};
+use jfr_format::path::{ChainPath, Edge, Link, Root, binary_class};
 use jfr_writer::{ChainSample, Clock, OpenError, Options, Recording, WriteError};
 
 use crate::model::{Chain, EdgeKind, EpochNanos, Hop, Report};
@@ -101,30 +101,19 @@ fn chain_path(chain: &Chain) -> ChainPath {
         (_, _, Some(thread)) => thread.clone(),
         _ => String::new(),
     };
-    ChainPath {
-        root: Root {
-            kind: root.kind,
-            description,
-        },
-        links: chain
-            .hops
-            .iter()
-            .enumerate()
-            .map(|(at, hop)| {
-                let holder = at.checked_sub(1).and_then(|at| chain.hops.get(at));
-                link(hop, holder)
-            })
-            .collect(),
-    }
+    let root = Root {
+        kind: root.kind,
+        description,
+    };
+    ChainPath::of(root, chain.hops.iter().map(link))
 }
 
-fn link(hop: &Hop, holder: Option<&Hop>) -> Link {
-    let size = |hop: &Hop| hop.size.and_then(|size| i32::try_from(size).ok());
+fn link(hop: &Hop) -> Link {
     let name = || hop.edge.name.clone();
     let edge = match hop.edge.kind {
         EdgeKind::Array => Edge::Array {
             index: hop.edge.index.and_then(|index| i32::try_from(index).ok()),
-            length: holder.and_then(size),
+            length: None,
         },
         EdgeKind::Static => Edge::Static {
             name: name().unwrap_or_default(),
@@ -141,32 +130,11 @@ fn link(hop: &Hop, holder: Option<&Hop>) -> Link {
     };
     Link {
         edge,
-        class: Arc::new(ClassInfo::named(runtime_name(&hop.class))),
-        size: size(hop),
+        class: Arc::new(ClassInfo::named(binary_class(&hop.class))),
+        size: hop.size.and_then(|size| i32::try_from(size).ok()),
         fan_out: None,
         run: u32::try_from(hop.run).unwrap_or(u32::MAX),
     }
-}
-
-/// `int[][]` as `Class.getName` has it: `[[I`.
-fn runtime_name(class: &str) -> String {
-    let element = class.trim_end_matches("[]");
-    let dimensions = (class.len() - element.len()) / 2;
-    if dimensions == 0 {
-        return class.to_owned();
-    }
-    let descriptor = match element {
-        "boolean" => "Z".to_owned(),
-        "byte" => "B".to_owned(),
-        "char" => "C".to_owned(),
-        "short" => "S".to_owned(),
-        "int" => "I".to_owned(),
-        "long" => "J".to_owned(),
-        "float" => "F".to_owned(),
-        "double" => "D".to_owned(),
-        other => format!("L{other};"),
-    };
-    format!("{}{descriptor}", "[".repeat(dimensions))
 }
 
 fn stack(chain: &Chain) -> Option<Arc<StackInfo>> {
@@ -243,15 +211,5 @@ mod tests {
         let back = read_back(&path);
         let expected = sample::hostile().chains[0].allocating_thread.clone();
         assert_eq!(back.chains[0].allocating_thread, expected);
-    }
-
-    #[test]
-    fn classes_have_their_runtime_names() {
-        assert_eq!(runtime_name("java.lang.String"), "java.lang.String");
-        assert_eq!(
-            runtime_name("java.util.HashMap$Node[]"),
-            "[Ljava.util.HashMap$Node;"
-        );
-        assert_eq!(runtime_name("int[][]"), "[[I");
     }
 }

@@ -190,6 +190,21 @@ pub struct ChainPath {
 }
 
 impl ChainPath {
+    /// A chain of links that each have the size of their own object, where it was read: that of an array which holds
+    /// the next link goes into the edge.
+    #[must_use]
+    pub fn of(root: Root, links: impl IntoIterator<Item = Link>) -> Self {
+        let mut links: Vec<Link> = links.into_iter().collect();
+        let mut size_of_holder: Option<&mut Option<i32>> = None;
+        for link in &mut links {
+            if let (Edge::Array { length, .. }, Some(size)) = (&mut link.edge, size_of_holder) {
+                *length = size.take();
+            }
+            size_of_holder = Some(&mut link.size);
+        }
+        Self { root, links }
+    }
+
     /// The text of this chain. Everything but loaders, modules and modifiers can be read back.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -449,6 +464,35 @@ mod tests {
             fan_out: None,
             run,
         }
+    }
+
+    #[test]
+    fn the_size_of_an_array_stands_in_the_edge_to_what_it_holds() {
+        let slot = Edge::Array {
+            index: Some(3),
+            length: None,
+        };
+        let sized = |edge: Edge, class: &str, size| Link {
+            size,
+            ..link(edge, class, 1)
+        };
+        let table = Edge::Field {
+            name: "table".to_owned(),
+        };
+        let path = ChainPath::of(
+            Root::default(),
+            [
+                sized(table, "[[I", Some(64)),
+                sized(slot.clone(), "[I", Some(7)),
+            ],
+        );
+        assert_eq!(
+            path.to_text(),
+            "unknown -> .table int[][] -> [3/64] int[] #7"
+        );
+        // A root that is an array has no link of its own to take a size from.
+        let path = ChainPath::of(Root::default(), [sized(slot, "[I", None)]);
+        assert_eq!(path.to_text(), "unknown -> [3] int[]");
     }
 
     #[test]

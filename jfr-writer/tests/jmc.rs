@@ -9,9 +9,9 @@ mod memory_disk;
 mod scenario;
 mod support;
 
-use jfr_chains_tests::{Child, Jdk, scratch, skip};
+use jfr_chains_tests::{Child, Jdk, content_type, scratch, skip};
 use jfr_format::header::Header;
-use jfr_format::schema::{self, Kind};
+use jfr_format::schema;
 use jfr_writer::{Clock, Options, Recording};
 use std::path::Path;
 use std::time::Duration;
@@ -87,18 +87,7 @@ fn events_appear_with_labels_categories_and_units_and_chains_with_their_hops() {
             schema.name, schema.label
         ));
         for field in schema.fields {
-            let unit = match field.kind {
-                Kind::Timespan => "timespan",
-                Kind::Timestamp => "timestamp",
-                Kind::DataAmount => "memory",
-                Kind::Percentage => "percentage",
-                Kind::Class => "class",
-                Kind::Thread => "thread",
-                Kind::StackTrace => "stacktrace",
-                Kind::Text | Kind::Name => "text",
-                Kind::Boolean => "boolean",
-                _ => "number",
-            };
+            let unit = content_type(field.kind);
             has(&format!(
                 "FIELD|{}|{}|{}|{unit}",
                 schema.name, field.name, field.label

@@ -2,6 +2,7 @@
 
 use crate::{Child, Jdk, paths, skip};
 use anyhow::ensure;
+use jfr_format::schema::Kind;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,22 @@ pub struct JmcType {
     pub count: u64,
     /// Label and unit (content type) of each field.
     pub fields: BTreeMap<String, (String, String)>,
+}
+
+/// The content type that the tables of JDK Mission Control show a field with.
+pub fn content_type(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Timespan => "timespan",
+        Kind::Timestamp => "timestamp",
+        Kind::DataAmount => "memory",
+        Kind::Percentage => "percentage",
+        Kind::Class => "class",
+        Kind::Thread => "thread",
+        Kind::StackTrace => "stacktrace",
+        Kind::Text | Kind::Name => "text",
+        Kind::Boolean => "boolean",
+        _ => "number",
+    }
 }
 
 /// A rule's answer.

@@ -41,7 +41,7 @@ pub use collector::Collector;
 pub use fixtures::{JavaFixtures, java_fixtures, library_fixtures, native_fixture};
 pub use hprof::Dump;
 pub use jdk::Jdk;
-pub use jmc::{JmcLeak, JmcRule, JmcType, JmcView, jmc_views};
+pub use jmc::{JmcLeak, JmcRule, JmcType, JmcView, content_type, jmc_views};
 pub use orders::{OrderResult, OrderRun};
 pub use paths::{cached_jdks, scratch, shared, target_dir, workspace};
 pub use shapes::{Cell, Leak, Outcome, Root, Shape, library_leaks, report, shapes};

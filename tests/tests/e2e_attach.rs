@@ -43,6 +43,21 @@ fn service(jdk: &Jdk, main: &str, flags: &[&str]) -> Running {
     java
 }
 
+/// `recording` when the agent works in `java`.
+fn at_work(mut recording: Running, java: &Running) -> Running {
+    let pid = java.pid().to_string();
+    let agent_works = |_: &Running| {
+        let status = command(&["status", &pid]).run(LIMIT).unwrap();
+        ["state tracking", "state searching"]
+            .iter()
+            .any(|state| status.stdout.contains(state))
+    };
+    if !recording.wait_until(LIMIT, agent_works) {
+        panic!("{}", recording.finish(LIMIT).unwrap());
+    }
+    recording
+}
+
 fn ok(out: &Finished) {
     assert_eq!(out.code(), Some(0), "{out}");
 }
@@ -177,17 +192,7 @@ fn ctrl_c_keeps_what_was_recorded() {
         .arg(&file)
         .start()
         .unwrap();
-    let mut recording = recording;
-    let agent_works = |_: &Running| {
-        command(&["status", &java.pid().to_string()])
-            .run(LIMIT)
-            .unwrap()
-            .stdout
-            .contains("state")
-    };
-    if !recording.wait_until(LIMIT, agent_works) {
-        panic!("{}", recording.finish(LIMIT).unwrap());
-    }
+    let recording = at_work(recording, &java);
     assert!(
         Child::new("kill")
             .args(["-INT", &recording.pid().to_string()])
@@ -212,18 +217,11 @@ fn a_jvm_that_dies_while_it_is_recorded_leaves_its_recording() {
     let file = dir.path().join("leak.jfr");
     let java = service(&jdk, "leaks.TwoLeaks", &[]);
     // By its main class: no other test runs this one.
-    let mut recording = with_agent(&["record", "TwoLeaks", "-d", "10m", "-o"])
+    let recording = with_agent(&["record", "TwoLeaks", "-d", "10m", "-o"])
         .arg(&file)
         .start()
         .unwrap();
-    let pid = java.pid().to_string();
-    let agent_works = |_: &Running| {
-        let status = command(&["status", &pid]).run(LIMIT).unwrap();
-        status.stdout.contains("state tracking")
-    };
-    if !recording.wait_until(LIMIT, agent_works) {
-        panic!("{}", recording.finish(LIMIT).unwrap());
-    }
+    let recording = at_work(recording, &java);
     java.kill().unwrap();
     let out = recording.finish(LIMIT).unwrap();
     ok(&out);

@@ -148,37 +148,21 @@ fn hop_events(chain: i64, observed: &Chain, path: &ChainPath) -> Vec<Hop> {
 /// A chain as recordings carry it.
 #[must_use]
 pub fn chain_path(chain: &Chain, names: &Names) -> ChainPath {
-    ChainPath {
-        root: Root {
-            kind: root_kind(chain.root.kind),
-            description: root_description(&chain.root),
-        },
-        links: chain
-            .hops
-            .iter()
-            .enumerate()
-            .map(|(at, hop)| {
-                let holder = at.checked_sub(1).and_then(|at| chain.hops.get(at));
-                let next = chain.hops.get(at + 1);
-                // The next link has the length of an array that holds it.
-                let told = next.is_some_and(|next| next.edge.kind == EdgeKind::Array);
-                let link = link(hop, holder, &chain.root, names);
-                Link {
-                    size: link.size.filter(|_| !told),
-                    ..link
-                }
-            })
-            .collect(),
-    }
+    let root = Root {
+        kind: root_kind(chain.root.kind),
+        description: root_description(&chain.root),
+    };
+    let links = chain.hops.iter().map(|hop| link(hop, &chain.root, names));
+    ChainPath::of(root, links)
 }
 
-fn link(hop: &CoreHop, holder: Option<&CoreHop>, root: &CoreRoot, names: &Names) -> Link {
+fn link(hop: &CoreHop, root: &CoreRoot, names: &Names) -> Link {
     let name = || hop.edge.name.as_deref().unwrap_or("?").to_owned();
     let edge = match hop.edge.kind {
         EdgeKind::Field => Edge::Field { name: name() },
         EdgeKind::Array => Edge::Array {
             index: hop.edge.index.and_then(|index| i32::try_from(index).ok()),
-            length: holder.and_then(|holder| Some(int(holder.size?.into()))),
+            length: None,
         },
         EdgeKind::Static => Edge::Static { name: name() },
         // The root's own reference to the first object: a static field's name, or the root itself.

@@ -1,8 +1,8 @@
 //! JDK Mission Control on the recordings of the order service: event browser, rules, live-objects page.
 
 use super::{list, results};
-use jfr_chains_tests::{JmcView, jmc_views};
-use jfr_format::schema::{self, Kind};
+use jfr_chains_tests::{JmcView, content_type, jmc_views};
+use jfr_format::schema;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -21,22 +21,6 @@ fn views() -> &'static [JmcView] {
     })
 }
 
-/// The content type that its tables show a field with.
-fn unit(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Timespan => "timespan",
-        Kind::Timestamp => "timestamp",
-        Kind::DataAmount => "memory",
-        Kind::Percentage => "percentage",
-        Kind::Class => "class",
-        Kind::Thread => "thread",
-        Kind::StackTrace => "stacktrace",
-        Kind::Text | Kind::Name => "text",
-        Kind::Boolean => "boolean",
-        _ => "number",
-    }
-}
-
 #[test]
 fn the_event_browser_shows_our_events_with_labels_category_and_units() {
     for view in views() {
@@ -47,7 +31,7 @@ fn the_event_browser_shows_our_events_with_labels_category_and_units() {
                 (schema.label, "Java Virtual Machine/Reference Chains")
             );
             for field in schema.fields {
-                let expected = (field.label.to_owned(), unit(field.kind).to_owned());
+                let expected = (field.label.to_owned(), content_type(field.kind).to_owned());
                 assert_eq!(
                     shown.fields[field.name], expected,
                     "{}.{}",
