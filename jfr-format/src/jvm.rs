@@ -351,6 +351,9 @@ pub const TYPES: &[Layout] = &[
     THREAD_STATE,
 ];
 
+/// The field of [`OLD_OBJECT_SAMPLE`] that JDK 17 does not have.
+pub const OBJECT_SIZE: &str = "objectSize";
+
 /// The JVM's leak-sample event, in which a chain is shown to the JDK's tools.
 pub const OLD_OBJECT_SAMPLE: Layout = Layout {
     name: "jdk.OldObjectSample",
@@ -362,7 +365,7 @@ pub const OLD_OBJECT_SAMPLE: Layout = Layout {
         pooled("eventThread", "java.lang.Thread", "Event Thread"),
         pooled("stackTrace", "jdk.types.StackTrace", "Stack Trace"),
         unit("allocationTime", "long", "Allocation Time", &[TICK_TIME]),
-        unit("objectSize", "long", "Object Size", &[UNSIGNED, BYTES]),
+        unit(OBJECT_SIZE, "long", "Object Size", &[UNSIGNED, BYTES]),
         unit("objectAge", "long", "Object Age", &[UNSIGNED, TICK_SPAN]),
         unit(
             "lastKnownHeapUsage",

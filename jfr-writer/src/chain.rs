@@ -38,13 +38,15 @@ struct Node<'a> {
     skip: u64,
 }
 
-/// Appends the fields of `jdk.OldObjectSample`, `startTime` first, and puts the chain into the pools.
+/// Appends the fields of `jdk.OldObjectSample`, `startTime` first, and puts the chain into the pools. `size` is the
+/// object's, bytes, where the event has a field for it.
 pub(crate) fn put(
     out: &mut Vec<u8>,
     constants: &mut Constants,
     ticks: i64,
     path: &ChainPath,
     sample: &ChainSample,
+    size: Option<u64>,
 ) {
     let object = put_objects(constants, path);
     let thread = sample
@@ -67,7 +69,9 @@ pub(crate) fn put(
     varint::put_u64(out, thread);
     varint::put_u64(out, stack);
     varint::put_i64(out, allocated);
-    varint::put_u64(out, sample.object_size);
+    if let Some(size) = size {
+        varint::put_u64(out, size);
+    }
     varint::put_i64(out, ticks.saturating_sub(allocated));
     varint::put_u64(out, sample.heap_used);
     varint::put_u64(out, object);

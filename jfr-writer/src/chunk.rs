@@ -90,15 +90,8 @@ impl Chunk {
         self.size - self.used >= len as u64 + HEAD + 2 * SHORTEST_FILLER as u64 + HEAD
     }
 
-    /// The writes that add what waits in `encoder`, and the chunk afterwards.
-    ///
-    /// `None` when it does not fit.
-    pub(crate) fn add(
-        &self,
-        encoder: &Encoder,
-        now: i64,
-        clock: &Clock,
-    ) -> Option<(Self, [Step; 4])> {
+    /// What waits in `encoder` as the bytes that follow this chunk's last event, and the chunk with them.
+    pub(crate) fn extended(&self, encoder: &Encoder, now: i64) -> (Self, Vec<u8>) {
         let previous = |at: usize| {
             let here = self.used + at as u64;
             self.checkpoint.cast_signed() - here.cast_signed()
@@ -112,6 +105,19 @@ impl Chunk {
             checkpoint: self.used + at as u64,
             ..*self
         };
+        (after, segment)
+    }
+
+    /// The writes that add what waits in `encoder`, and the chunk afterwards.
+    ///
+    /// `None` when it does not fit.
+    pub(crate) fn add(
+        &self,
+        encoder: &Encoder,
+        now: i64,
+        clock: &Clock,
+    ) -> Option<(Self, [Step; 4])> {
+        let (after, segment) = self.extended(encoder, now);
         if after.used + HEAD > after.size {
             return None;
         }
@@ -119,19 +125,14 @@ impl Chunk {
         let mut hidden = rest.to_vec();
         hidden.extend(after.filler_head(encoder, after.used));
         let head = after.header(clock, now, 0);
-        let long = |offset: usize, value: i64, sync| Step {
-            at: self.at + offset as u64,
-            bytes: value.to_be_bytes().to_vec(),
-            sync,
-        };
         let steps = [
             Step {
                 at: self.at + self.used + 8,
                 bytes: hidden,
                 sync: false,
             },
-            long(header::offset::DURATION_NANOS, head.duration_nanos, true),
-            long(header::offset::CHECKPOINT, head.checkpoint, true),
+            self.long(header::offset::DURATION_NANOS, head.duration_nanos, true),
+            self.long(header::offset::CHECKPOINT, head.checkpoint, true),
             Step {
                 at: self.at + self.used,
                 bytes: first.to_vec(),
@@ -139,6 +140,32 @@ impl Chunk {
             },
         ];
         Some((after, steps))
+    }
+
+    /// The writes that take an addition back which failed somewhere: hidden again, and the header as it was. Without
+    /// them the next addition would overwrite what the file already shows.
+    pub(crate) fn undo(&self, encoder: &Encoder) -> [Step; 2] {
+        [
+            Step {
+                at: self.at + self.used,
+                bytes: self.filler_head(encoder, self.used),
+                sync: true,
+            },
+            self.long(
+                header::offset::CHECKPOINT,
+                self.checkpoint.cast_signed(),
+                true,
+            ),
+        ]
+    }
+
+    /// The write of one long of the header.
+    fn long(&self, offset: usize, value: i64, sync: bool) -> Step {
+        Step {
+            at: self.at + offset as u64,
+            bytes: value.to_be_bytes().to_vec(),
+            sync,
+        }
     }
 
     /// This chunk without its long filler: its header, and the bytes that end it.

@@ -31,9 +31,9 @@ pub(crate) struct Mark {
 }
 
 impl Encoder {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, object_size: bool) -> Self {
         Self {
-            types: Types::new(seed),
+            types: Types::new(seed, object_size),
             constants: Constants::new(),
             events: Vec::new(),
             count: 0,
@@ -98,7 +98,15 @@ impl Encoder {
     pub(crate) fn chain(&mut self, ticks: i64, path: &ChainPath, sample: &ChainSample) {
         self.body.clear();
         varint::put_u64(&mut self.body, self.types.old_object_sample());
-        chain::put(&mut self.body, &mut self.constants, ticks, path, sample);
+        let size = self.types.object_size().then_some(sample.object_size);
+        chain::put(
+            &mut self.body,
+            &mut self.constants,
+            ticks,
+            path,
+            sample,
+            size,
+        );
         self.finish_event(ticks);
     }
 
@@ -239,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_gap_takes_exactly_its_bytes() {
-        let encoder = Encoder::new(1);
+        let encoder = Encoder::new(1, true);
         let (without, at) = encoder.segment(0, 1, 0, |_| 0);
         for gap in SHORTEST_FILLER..40 {
             let (with, moved) = encoder.segment(0, 1, gap, |_| 0);

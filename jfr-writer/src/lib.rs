@@ -25,6 +25,7 @@ mod chain;
 mod chunk;
 mod clock;
 mod constants;
+mod copies;
 pub mod disk;
 mod encoder;
 mod error;

@@ -3,6 +3,7 @@
 use crate::chain::ChainSample;
 use crate::chunk::Chunk;
 use crate::clock::Clock;
+use crate::copies::{self, Done};
 use crate::disk::{Disk, DiskFile, RealDisk};
 use crate::encoder::{self, Encoder};
 use crate::error::{OpenError, WriteError};
@@ -28,6 +29,9 @@ pub struct Options {
     pub memory_cap: usize,
     /// Whether every step waits for the device. Without it a power cut can lose the file; `kill -9` cannot.
     pub sync: bool,
+    /// Whether a `jdk.OldObjectSample` has the object's size. Those of JDK 17 have not, and a file in which some have
+    /// and some have not shows them as two types in JDK Mission Control: false for chunks that follow a JDK 17's.
+    pub object_size: bool,
 }
 
 impl Default for Options {
@@ -39,6 +43,7 @@ impl Default for Options {
             max_size: None,
             memory_cap: 4 << 20,
             sync: true,
+            object_size: true,
         }
     }
 }
@@ -89,26 +94,8 @@ pub struct Recording<D: Disk = RealDisk> {
     counters: Counters,
     notices: Vec<Notice>,
     failing: bool,
-}
-
-/// A chunk that takes no more events, as it lies in the present file and as a copy shall have it.
-struct Done {
-    /// In the present file.
-    at: u64,
-    /// Bytes of it that count.
-    used: u64,
-    /// Another header and an end, where the present file still has the filler.
-    compact: Option<(Box<[u8; header::LEN]>, Vec<u8>)>,
-}
-
-impl Done {
-    fn len(&self) -> u64 {
-        self.used
-            + self
-                .compact
-                .as_ref()
-                .map_or(0, |(_, tail)| tail.len() as u64)
-    }
+    /// Whether an addition to the live chunk failed: some of its steps may be in the file.
+    half_added: bool,
 }
 
 impl Recording<RealDisk> {
@@ -171,7 +158,7 @@ impl<D: Disk> Recording<D> {
                 path: free,
                 clock,
                 options,
-                encoder: Encoder::new(seed),
+                encoder: Encoder::new(seed, options.object_size),
                 file,
                 live: None,
                 done: Vec::new(),
@@ -179,6 +166,7 @@ impl<D: Disk> Recording<D> {
                 counters: Counters::default(),
                 notices: Vec::new(),
                 failing: false,
+                half_added: false,
             };
             match recording.begin_chunk(now) {
                 Ok(()) => {
@@ -210,9 +198,21 @@ impl<D: Disk> Recording<D> {
     #[must_use]
     pub fn counters(&self) -> Counters {
         Counters {
-            events_pending: self.encoder.pending_events(),
+            events_pending: self.waiting_events(),
             ..self.counters
         }
+    }
+
+    fn waiting_events(&self) -> u64 {
+        let sealed = self.done.iter().map(|done| done.waiting).sum::<u64>();
+        sealed + self.encoder.pending_events()
+    }
+
+    /// Bytes that wait in memory for the file.
+    fn waiting_len(&self) -> usize {
+        let sealed = self.done.iter().filter(|done| done.waiting > 0);
+        let sealed = sealed.filter_map(|done| done.compact.as_ref());
+        self.encoder.pending_len() + sealed.map(|(_, tail)| tail.len()).sum::<usize>()
     }
 
     /// What the user should be told, each once; empties the list.
@@ -244,7 +244,7 @@ impl<D: Disk> Recording<D> {
     }
 
     fn add(&mut self, ticks: i64, put: impl Fn(&mut Encoder)) -> bool {
-        if self.encoder.pending_len() >= self.options.memory_cap {
+        if self.waiting_len() >= self.options.memory_cap {
             self.counters.events_dropped += 1;
             return false;
         }
@@ -256,11 +256,10 @@ impl<D: Disk> Recording<D> {
         }
         // The event belongs into the next chunk, and its constants with it.
         self.encoder.roll_back(&mark);
-        let written = self.encoder.pending_events() == 0 || self.write_pending(ticks).is_ok();
-        self.end_chunk(ticks, 0);
-        if !written {
-            self.counters.events_dropped += self.encoder.pending_events();
-            self.encoder.clear();
+        if self.encoder.pending_events() == 0 || self.write_pending(ticks).is_ok() {
+            self.end_chunk(ticks, 0);
+        } else {
+            self.seal_chunk(ticks);
         }
         put(&mut self.encoder);
         true
@@ -309,11 +308,12 @@ impl<D: Disk> Recording<D> {
     }
 
     fn error(&self, source: io::Error) -> WriteError {
-        WriteError::new(&self.path, self.encoder.pending_len(), source)
+        WriteError::new(&self.path, self.waiting_len(), source)
     }
 
     /// Writes what waits into the live chunk, or begins one with it.
     fn write_pending(&mut self, now: i64) -> io::Result<()> {
+        self.undo_half_added()?;
         let addition = match &self.live {
             Some(live) => live.add(&self.encoder, now, &self.clock),
             None => return self.begin_chunk(now),
@@ -321,17 +321,41 @@ impl<D: Disk> Recording<D> {
         let (Some((after, steps)), Some(file)) = (addition, self.file.as_mut()) else {
             return Err(io::ErrorKind::InvalidData.into());
         };
-        for step in steps {
-            file.write_at(step.at, &step.bytes)?;
-            self.counters.bytes_written += step.bytes.len() as u64;
-            if step.sync && self.options.sync {
-                file.sync()?;
-            }
-        }
+        self.half_added = true;
+        self.counters.bytes_written += copies::make(file, &steps, self.options.sync)?;
+        self.half_added = false;
         self.live = Some(after);
         self.counters.events_written += self.encoder.pending_events();
         self.encoder.clear();
         Ok(())
+    }
+
+    /// Takes back what an addition that failed may have left in the live chunk.
+    fn undo_half_added(&mut self) -> io::Result<()> {
+        if let (true, Some(live), Some(file)) = (self.half_added, &self.live, self.file.as_mut()) {
+            copies::make(file, &live.undo(&self.encoder), self.options.sync)?;
+        }
+        self.half_added = false;
+        Ok(())
+    }
+
+    /// Ends the live chunk with what waits for it; that waits on, until a copy of the file is made.
+    ///
+    /// It cannot wait for another chunk: its constants are in this one.
+    fn seal_chunk(&mut self, now: i64) {
+        let Some(live) = self.live.take() else { return };
+        let (after, mut end) = live.extended(&self.encoder, now);
+        let (head, tail) = after.compacted(&self.encoder, &self.clock, now, 0);
+        end.extend(tail);
+        self.done.push(Done {
+            at: live.at,
+            used: live.used,
+            compact: Some((Box::new(head), end)),
+            waiting: self.encoder.pending_events(),
+        });
+        self.half_added = false;
+        self.encoder.clear();
+        self.encoder.next_chunk();
     }
 
     /// The live chunk takes no more; its filler goes with the next copy of the file.
@@ -342,7 +366,9 @@ impl<D: Disk> Recording<D> {
             at: live.at,
             used: live.used,
             compact: Some((Box::new(head), tail)),
+            waiting: 0,
         });
+        self.half_added = false;
         self.encoder.next_chunk();
     }
 
@@ -389,7 +415,9 @@ impl<D: Disk> Recording<D> {
         let mut total: u64 = self.done.iter().map(Done::len).sum::<u64>() + self.options.chunk_size;
         let mut dropped = 0;
         while total > most && !self.done.is_empty() {
-            total -= self.done.remove(0).len();
+            let oldest = self.done.remove(0);
+            total -= oldest.len();
+            self.counters.events_dropped += oldest.waiting;
             dropped += 1;
         }
         self.counters.chunks_dropped += dropped;
@@ -407,7 +435,8 @@ impl<D: Disk> Recording<D> {
     ) -> io::Result<()> {
         let (temporary, mut file) = name::temporary(&mut self.disk, &self.path)?;
         let publish = || {
-            self.counters.bytes_written += copy_done(self.file.as_ref(), &self.done, &mut file)?;
+            self.counters.bytes_written +=
+                copies::copy_done(self.file.as_ref(), &self.done, &mut file)?;
             finish(self.file.as_ref(), &mut file)?;
             // A name must never lead to a file whose content is not there yet, whatever the options say.
             file.sync()?;
@@ -425,6 +454,7 @@ impl<D: Disk> Recording<D> {
         for done in &mut self.done {
             done.used = done.len();
             done.compact = None;
+            self.counters.events_written += std::mem::take(&mut done.waiting);
             done.at = at;
             at += done.used;
         }
@@ -438,24 +468,35 @@ impl<D: Disk> Recording<D> {
             return Ok(());
         };
         let ours = file.id()?;
-        match self.disk.id_at(&self.path)? {
+        let path = self.path.clone();
+        let notice = match self.disk.id_at(&path)? {
             Some(there) if there == ours => return Ok(()),
             Some(_) => {
-                let Some(free) = name::beside(&self.disk, &self.path)? else {
+                let Some(actual) = name::beside(&self.disk, &path)? else {
                     return Err(io::ErrorKind::AlreadyExists.into());
                 };
-                let path = std::mem::replace(&mut self.path, free);
-                self.notices.push(Notice::Replaced {
-                    path,
-                    actual: self.path.clone(),
-                });
+                self.path.clone_from(&actual);
+                let path = path.clone();
+                Notice::Replaced { path, actual }
             }
-            None => self.notices.push(Notice::Deleted(self.path.clone())),
+            None => Notice::Deleted(path.clone()),
+        };
+        if let Err(error) = self.make_anew() {
+            // It is not there yet: the next flush looks again.
+            self.path = path;
+            return Err(error);
         }
+        self.notices.push(notice);
+        Ok(())
+    }
+
+    /// Gives the recording's name, which no file has, to a copy of the open file.
+    fn make_anew(&mut self) -> io::Result<()> {
+        self.undo_half_added()?;
         let live = self.live;
         self.publish(true, |old, new| match (old, live) {
             (Some(old), Some(live)) => {
-                copy(old, live.at, new, live.at, live.used + crate::chunk::HEAD)?;
+                copies::copy(old, live.at, new, live.at, live.used + crate::chunk::HEAD)?;
                 new.set_len(live.at + live.size)
             }
             _ => Ok(()),
@@ -474,44 +515,11 @@ impl<D: Disk> Recording<D> {
                 .map_err(|source| self.error(source))
                 .err();
         }
-        self.counters.events_pending = self.encoder.pending_events();
+        self.counters.events_pending = self.waiting_events();
         Closed {
             path: self.path,
             counters: self.counters,
             error,
         }
     }
-}
-
-/// Copies the chunks that are done, each in its compact form; how many bytes they are.
-fn copy_done<F: DiskFile>(from: Option<&F>, done: &[Done], to: &mut F) -> io::Result<u64> {
-    let mut at = 0;
-    for done in done {
-        if let Some(from) = from {
-            copy(from, done.at, to, at, done.used)?;
-        }
-        if let Some((head, tail)) = &done.compact {
-            to.write_at(at, head.as_slice())?;
-            to.write_at(at + done.used, tail)?;
-        }
-        at += done.len();
-    }
-    Ok(at)
-}
-
-/// Copies `len` bytes between files.
-fn copy<F: DiskFile>(from: &F, at: u64, to: &mut F, offset: u64, len: u64) -> io::Result<()> {
-    const PIECE: u64 = 1 << 18;
-    let mut buffer = vec![0; usize::try_from(len.min(PIECE)).unwrap_or(0)];
-    let mut copied = 0;
-    while copied < len {
-        let size = usize::try_from((len - copied).min(PIECE)).unwrap_or(0);
-        let Some(piece) = buffer.get_mut(..size) else {
-            break;
-        };
-        from.read_at(at + copied, piece)?;
-        to.write_at(offset + copied, piece)?;
-        copied += size as u64;
-    }
-    Ok(())
 }

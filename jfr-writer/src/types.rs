@@ -23,15 +23,17 @@ pub(crate) struct Types {
     pools: [u64; Pool::COUNT],
     events: Vec<(&'static EventSchema, u64)>,
     old_object_sample: u64,
+    object_size: bool,
     metadata: Metadata,
 }
 
 impl Types {
-    /// The types from a base that `seed` chooses.
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The types from a base that `seed` chooses; `object_size` as [`crate::Options::object_size`].
+    pub(crate) fn new(seed: u64, object_size: bool) -> Self {
         let base = BASES.start + seed % (BASES.end - BASES.start);
         let mut builder = Builder {
             base,
+            object_size,
             ids: HashMap::new(),
             types: Vec::new(),
         };
@@ -52,6 +54,7 @@ impl Types {
             pools,
             events,
             old_object_sample,
+            object_size,
             metadata,
         }
     }
@@ -75,6 +78,11 @@ impl Types {
         self.old_object_sample
     }
 
+    /// Whether that has the object's size.
+    pub(crate) const fn object_size(&self) -> bool {
+        self.object_size
+    }
+
     /// The type id of fillers: declared, as no event, so that readers skip them by their size.
     ///
     /// Undeclared it would do for the JDK, but some readers give up at a type that they do not know.
@@ -90,6 +98,7 @@ impl Types {
 
 struct Builder {
     base: u64,
+    object_size: bool,
     ids: HashMap<&'static str, u64>,
     types: Vec<TypeDef>,
 }
@@ -124,6 +133,9 @@ impl Builder {
             self.types.push(declared);
         }
         let mut sample = self.layout(&jvm::OLD_OBJECT_SAMPLE, Some(EVENT_SUPER_TYPE));
+        if !self.object_size {
+            sample.fields.retain(|field| field.name != jvm::OBJECT_SIZE);
+        }
         sample
             .annotations
             .push(self.category(&jvm::OLD_OBJECT_SAMPLE_CATEGORY));
@@ -280,7 +292,7 @@ mod tests {
     #[test]
     fn every_id_is_unique_and_below_two_to_the_28() {
         for seed in [0, 1, u64::MAX, 0x1234_5678_9abc_def0] {
-            let types = Types::new(seed);
+            let types = Types::new(seed, true);
             let ids: HashSet<u64> = types.metadata.types.iter().map(|t| t.id).collect();
             assert_eq!(ids.len(), types.metadata.types.len());
             assert!(ids.iter().all(|id| (1 << 21..1 << 28).contains(id)));
@@ -290,7 +302,7 @@ mod tests {
 
     #[test]
     fn every_type_that_is_referred_to_is_declared() {
-        let types = Types::new(7);
+        let types = Types::new(7, true);
         let ids: HashSet<u64> = types.metadata.types.iter().map(|t| t.id).collect();
         for declared in &types.metadata.types {
             let annotations = declared
@@ -312,7 +324,7 @@ mod tests {
 
     #[test]
     fn our_events_hold_neither_arrays_nor_structs() {
-        let types = Types::new(7);
+        let types = Types::new(7, true);
         for declared in types
             .metadata
             .types

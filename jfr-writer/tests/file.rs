@@ -226,6 +226,83 @@ fn a_full_disk_keeps_events_in_memory_and_says_so_once() {
 }
 
 #[test]
+fn a_disk_that_is_full_when_a_chunk_ends_costs_nothing_that_fits_memory() {
+    let disk = MemoryDisk::default();
+    let mut recording = open(&disk, small());
+    recording.emit(CLOCK.ticks, &input(0));
+    recording.flush(CLOCK.ticks).unwrap();
+    disk.set_space(Some(0));
+    for sequence in 1..1_000 {
+        assert!(recording.emit(CLOCK.ticks + sequence, &input(sequence)));
+        if sequence % 100 == 0 {
+            assert!(recording.flush(CLOCK.ticks + sequence).is_err());
+            assert_eq!(sequences(&file(&disk)), [0]);
+        }
+    }
+    let counters = recording.counters();
+    assert_eq!((counters.events_written, counters.events_pending), (1, 999));
+    disk.set_space(None);
+    recording.flush(CLOCK.ticks + 1_000).unwrap();
+    assert_eq!(sequences(&file(&disk)), (0..1_000).collect::<Vec<_>>());
+    let closed = recording.close(CLOCK.ticks + 1_001);
+    let counters = closed.counters;
+    assert_eq!(
+        (counters.events_written, counters.events_dropped),
+        (1_000, 0)
+    );
+    assert_eq!(sequences(&file(&disk)), (0..1_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_waits_for_an_ended_chunk_counts_as_memory() {
+    let disk = MemoryDisk::default();
+    let options = Options {
+        memory_cap: 100 << 10,
+        ..small()
+    };
+    let mut recording = open(&disk, options);
+    disk.set_space(Some(0));
+    let taken = (0..3_000)
+        .filter(|sequence| recording.emit(CLOCK.ticks + sequence, &input(*sequence)))
+        .count();
+    // Each takes a little more than 200 bytes.
+    assert!((300..500).contains(&taken), "{taken}");
+    disk.set_space(None);
+    assert!(recording.close(CLOCK.ticks + 4_000).error.is_none());
+    assert_eq!(sequences(&file(&disk)).len(), taken);
+}
+
+#[test]
+fn a_lost_name_is_said_once_and_when_the_file_is_there_again() {
+    let disk = MemoryDisk::default();
+    let mut recording = open(&disk, Options::default());
+    recording.emit(CLOCK.ticks, &input(0));
+    recording.flush(CLOCK.ticks).unwrap();
+    for (foreign, lost) in [(false, "file-deleted"), (true, "file-replaced")] {
+        let path = recording.path().to_path_buf();
+        disk.delete(&path);
+        if foreign {
+            disk.foreign(&path, false);
+        }
+        disk.set_read_only(true);
+        for _ in 0..3 {
+            recording.emit(CLOCK.ticks, &input(1));
+            assert!(recording.flush(CLOCK.ticks + 1).is_err());
+            assert_eq!(recording.path(), path);
+        }
+        disk.set_read_only(false);
+        recording.flush(CLOCK.ticks + 2).unwrap();
+        let codes: Vec<_> = recording.take_notices().iter().map(Notice::code).collect();
+        assert_eq!(codes, ["file-not-writing", lost, "file-writing-again"]);
+        assert_eq!(recording.path() != path, foreign);
+    }
+    let actual = recording.path().to_path_buf();
+    recording.close(CLOCK.ticks + 3);
+    assert_eq!(file(&disk), b"foreign");
+    assert_eq!(sequences(disk.state().at(&actual).unwrap()).len(), 7);
+}
+
+#[test]
 fn memory_is_bounded_while_nothing_can_be_written() {
     let disk = MemoryDisk::default();
     let mut recording = open(

@@ -65,6 +65,8 @@ struct Inner {
     locked: HashSet<u64>,
     space: Option<u64>,
     read_only: bool,
+    /// Writes and syncs until one fails, once.
+    fails_after: Option<u64>,
 }
 
 /// The disk; clones are the same disk.
@@ -97,6 +99,16 @@ impl MemoryDisk {
         self.0.lock().unwrap().read_only = read_only;
     }
 
+    /// Has one of the next writes and syncs fail: the first for 0.
+    pub fn set_fails_after(&self, operations: u64) {
+        self.0.lock().unwrap().fails_after = Some(operations);
+    }
+
+    /// Whether that failure is yet to come; it does not any more.
+    pub fn take_failure(&self) -> bool {
+        self.0.lock().unwrap().fails_after.take().is_some()
+    }
+
     /// What another process does: a file of its own, locked or not.
     pub fn foreign(&self, path: &Path, locked: bool) {
         let mut inner = self.0.lock().unwrap();
@@ -125,6 +137,12 @@ impl Inner {
     fn step(&mut self, step: Step) {
         self.state.apply(&step);
         self.steps.push(step);
+    }
+
+    fn fails_now(&mut self) -> bool {
+        let left = self.fails_after.take();
+        self.fails_after = left.and_then(|left| left.checked_sub(1));
+        left == Some(0)
     }
 
     fn may_write(&self) -> io::Result<()> {
@@ -212,6 +230,12 @@ impl DiskFile for MemoryFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut inner = self.disk.0.lock().unwrap();
         inner.may_write()?;
+        if inner.fails_now() {
+            // Half of a long write is there, and nothing of a head or a long.
+            let half = bytes.len() / 16 * 8;
+            inner.step(Step::Write(self.inode, offset, bytes[..half].to_vec()));
+            return Err(io::ErrorKind::Other.into());
+        }
         let allowed = inner
             .space
             .map_or(bytes.len(), |space| bytes.len().min(space as usize));
@@ -247,6 +271,9 @@ impl DiskFile for MemoryFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        if self.disk.0.lock().unwrap().fails_now() {
+            return Err(io::ErrorKind::Other.into());
+        }
         Ok(())
     }
 
