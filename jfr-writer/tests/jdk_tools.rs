@@ -184,6 +184,28 @@ fn a_recording_without_events_is_accepted() {
 }
 
 #[test]
+fn files_of_two_processes_behind_each_other_keep_their_own_constants() {
+    let dir = scratch("jdk_two").unwrap();
+    let file = dir.path().join("both.jfr");
+    support::write_two_processes(&file);
+    for jdk in judges("files_of_two_processes_behind_each_other_keep_their_own_constants") {
+        let json: serde_json::Value =
+            serde_json::from_str(&jfr(&jdk, &["print", "--json"], &file)).unwrap();
+        let events = json["recording"]["events"].as_array().unwrap();
+        let of = |name: &'static str| events.iter().filter(move |event| event["type"] == name);
+        let names: Vec<_> = of("jfrchains.ReferenceChain")
+            .map(|event| &event["values"]["candidateName"])
+            .collect();
+        assert_eq!(names, support::TWO_LEAKS, "JDK {}", jdk.release());
+        let leaves: Vec<_> = of("jdk.OldObjectSample")
+            .map(|event| event["values"]["object"]["type"]["name"].as_str().unwrap())
+            .collect();
+        let wanted = support::TWO_LEAKS.map(|name| name.replace('.', "/"));
+        assert_eq!(leaves, wanted, "JDK {}", jdk.release());
+    }
+}
+
+#[test]
 fn a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock() {
     for jdk in judges("a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock") {
         let dir = scratch("jdk_appended").unwrap();
@@ -203,8 +225,12 @@ fn a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock() {
         let clock = Clock::of_header(&header);
 
         let own = dir.path().join("own.jfr");
+        let options = Options {
+            object_size: jdk.release() > 17,
+            ..Options::default()
+        };
         let start = clock.ticks_at(header.start_nanos + header.duration_nanos);
-        let mut recording = Recording::open(&own, clock, start, Options::default()).unwrap();
+        let mut recording = Recording::open(&own, clock, start, options).unwrap();
         emit_all(&mut recording, start + 1_000, 2);
         assert!(recording.close(start + 1_000_000_000).error.is_none());
         both.extend(std::fs::read(&own).unwrap());
@@ -213,6 +239,7 @@ fn a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock() {
 
         for judge in judges("a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock") {
             assert_eq!(count(&judge, &file, "jfrchains.ReferenceChain"), 2);
+            assert_eq!(count(&judge, &file, "jdk.OldObjectSample"), 2);
             let old = before
                 .iter()
                 .find(|(name, _)| name == "jdk.JVMInformation")

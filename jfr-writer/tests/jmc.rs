@@ -1,6 +1,8 @@
 //! JDK Mission Control's core loader takes our files: labels, categories, units, chains, and files that were cut.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+#[path = "support/jmc.rs"]
+mod jmc;
 #[path = "support/maven.rs"]
 mod maven;
 #[path = "support/memory_disk.rs"]
@@ -8,58 +10,18 @@ mod memory_disk;
 #[path = "support/scenario.rs"]
 mod scenario;
 mod support;
+#[path = "support/tools.rs"]
+mod tools;
 
-use jfr_chains_tests::{Child, Jdk, content_type, scratch, skip};
+use jfr_chains_tests::{Child, Jdk, content_type, scratch};
 use jfr_format::header::Header;
 use jfr_format::schema;
 use jfr_writer::{Clock, Options, Recording};
+use jmc::{Detail, count, judge};
 use std::path::Path;
 use std::time::Duration;
 use support::{CLOCK, emit_all};
-
-/// What the loader says of every file of `folder`.
-fn judge(test: &str, folder: &Path) -> Option<Vec<Vec<String>>> {
-    let Some(jdk) = Jdk::feature(17)
-        .or_else(|| Jdk::feature(25))
-        .filter(Jdk::has_compiler)
-    else {
-        skip(test, "JDK 17 or 25");
-        return None;
-    };
-    let reader = "JDK Mission Control's core loader";
-    let jars = maven::jars(test, reader, "jmc", "flightrecorder-9.0.0.jar")?;
-    let verdicts = folder.with_extension("jmc");
-    let out = Child::java(&jdk)
-        .arg("-cp")
-        .arg(format!("{}/*", jars.display()))
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/jmc/JmcJudge.java"))
-        .arg(folder)
-        .arg(&verdicts)
-        .run(Duration::from_secs(300))
-        .unwrap();
-    assert!(out.ok(), "{out}");
-    for warning in out
-        .stderr
-        .lines()
-        .filter(|line| line.starts_with("WARNING") || line.starts_with("SEVERE"))
-    {
-        // Fillers are of a type that is no event; the loader skips them and says so. It also knows less of
-        // a thread than JDK 21 and later write.
-        let known = warning.ends_with("was not declared")
-            || warning.contains("'virtual' in reader for 'thread'");
-        assert!(known, "{out}");
-    }
-    let text = std::fs::read_to_string(&verdicts).unwrap();
-    let lines = |block: &str| block.lines().skip(1).map(str::to_owned).collect();
-    Some(text.split("FILE|").skip(1).map(lines).collect())
-}
-
-fn count(lines: &[String], name: &str) -> u64 {
-    let found = lines
-        .iter()
-        .find_map(|line| line.strip_prefix(&format!("TYPE|{name}|")));
-    found.map_or(0, |rest| rest.rsplit('|').next().unwrap().parse().unwrap())
-}
+use tools::judges;
 
 #[test]
 fn events_appear_with_labels_categories_and_units_and_chains_with_their_hops() {
@@ -76,7 +38,7 @@ fn events_appear_with_labels_categories_and_units_and_chains_with_their_hops() {
     .unwrap();
     emit_all(&mut recording, CLOCK.ticks + 1_000, 1);
     recording.close(CLOCK.ticks + 1_000_000);
-    let Some(files) = judge(test, &folder) else {
+    let Some(files) = judge(test, &folder, Detail::Values) else {
         return;
     };
     let lines = &files[0];
@@ -126,7 +88,7 @@ fn ticks_of_a_millisecond_are_shown_as_those_of_a_nanosecond() {
         );
     }
     let test = "ticks_of_a_millisecond_are_shown_as_those_of_a_nanosecond";
-    let Some(files) = judge(test, &folder) else {
+    let Some(files) = judge(test, &folder, Detail::Values) else {
         return;
     };
     assert_eq!(files[0], files[1]);
@@ -141,9 +103,6 @@ fn ticks_of_a_millisecond_are_shown_as_those_of_a_nanosecond() {
 #[test]
 fn live_cut_rotated_and_appended_files_are_read_in_full() {
     let test = "live_cut_rotated_and_appended_files_are_read_in_full";
-    let Some(jdk) = Jdk::feature(25).or_else(|| Jdk::feature(17)) else {
-        return skip(test, "JDK 17 or 25");
-    };
     let dir = scratch("jmc_live").unwrap();
     let folder = dir.path().join("files");
     std::fs::create_dir(&folder).unwrap();
@@ -168,29 +127,12 @@ fn live_cut_rotated_and_appended_files_are_read_in_full() {
     assert!(recording.counters().chunks > 1);
     recording.close(CLOCK.ticks + 1_000_000_000);
 
-    let jvm = dir.path().join("jvm.jfr");
-    let run = Child::java(&jdk)
-        .arg(format!(
-            "-XX:StartFlightRecording=filename={},settings=profile",
-            jvm.display()
-        ))
-        .arg("--version")
-        .run(Duration::from_secs(120))
-        .unwrap();
-    assert!(run.ok(), "{run}");
-    let mut both = std::fs::read(&jvm).unwrap();
-    let header = Header::parse(&both).unwrap();
-    let clock = Clock::of_header(&header);
-    let start = clock.ticks_at(header.start_nanos + header.duration_nanos);
-    let own = dir.path().join("own.jfr");
-    let mut recording = Recording::open(&own, clock, start, Options::default()).unwrap();
-    emit_all(&mut recording, start + 1_000, 3);
-    recording.close(start + 1_000_000);
-    both.extend(std::fs::read(&own).unwrap());
-    std::fs::write(folder.join("z.jfr"), both).unwrap();
-    expected.push(3);
+    for jdk in judges(test) {
+        append_to_a_jvms(&jdk, dir.path(), &folder);
+        expected.push(3);
+    }
 
-    let Some(files) = judge(test, &folder) else {
+    let Some(files) = judge(test, &folder, Detail::Values) else {
         return;
     };
     assert_eq!(files.len(), expected.len());
@@ -222,8 +164,61 @@ fn live_cut_rotated_and_appended_files_are_read_in_full() {
     );
 }
 
+/// Puts a recording of the JVM with a chunk of ours behind it into `folder`.
+fn append_to_a_jvms(jdk: &Jdk, scratch: &Path, folder: &Path) {
+    let jvm = scratch.join("jvm.jfr");
+    let run = Child::java(jdk)
+        .arg(format!(
+            "-XX:StartFlightRecording=filename={},settings=profile",
+            jvm.display()
+        ))
+        .arg("--version")
+        .run(Duration::from_secs(120))
+        .unwrap();
+    assert!(run.ok(), "{run}");
+    let mut both = std::fs::read(&jvm).unwrap();
+    let header = Header::parse(&both).unwrap();
+    let clock = Clock::of_header(&header);
+    let start = clock.ticks_at(header.start_nanos + header.duration_nanos);
+    let own = scratch.join("own.jfr");
+    let options = Options {
+        object_size: jdk.release() > 17,
+        ..Options::default()
+    };
+    let mut recording = Recording::open(&own, clock, start, options).unwrap();
+    emit_all(&mut recording, start + 1_000, 3);
+    recording.close(start + 1_000_000);
+    both.extend(std::fs::read(&own).unwrap());
+    std::fs::write(folder.join(format!("z{}.jfr", jdk.release())), both).unwrap();
+}
+
+#[test]
+fn files_of_two_processes_behind_each_other_keep_their_own_constants() {
+    let test = "files_of_two_processes_behind_each_other_keep_their_own_constants";
+    let dir = scratch("jmc_two").unwrap();
+    let folder = dir.path().join("files");
+    std::fs::create_dir(&folder).unwrap();
+    support::write_two_processes(&folder.join("both.jfr"));
+    let Some(files) = judge(test, &folder, Detail::Values) else {
+        return;
+    };
+    let after = |head: &str| {
+        let found = files[0].iter().filter_map(|line| line.strip_prefix(head));
+        found.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let names = after("VALUE|jfrchains.ReferenceChain|candidateName|");
+    assert_eq!(names, support::TWO_LEAKS);
+    let hops = after("HOP|");
+    let leaves: Vec<_> = hops
+        .iter()
+        .filter_map(|hop| hop.strip_suffix("|[3]|0"))
+        .collect();
+    assert_eq!(leaves, support::TWO_LEAKS);
+}
+
 #[test]
 fn cut_files_are_read_with_all_that_was_acknowledged() {
+    let test = "cut_files_are_read_with_all_that_was_acknowledged";
     let dir = scratch("jmc_cuts").unwrap();
     let folder = dir.path().join("files");
     std::fs::create_dir(&folder).unwrap();
@@ -238,7 +233,7 @@ fn cut_files_are_read_with_all_that_was_acknowledged() {
         }
         at += 1;
     });
-    let Some(files) = judge("cut_files_are_read_with_all_that_was_acknowledged", &folder) else {
+    let Some(files) = judge(test, &folder, Detail::Counts) else {
         return;
     };
     assert_eq!(files.len(), acknowledged.len());

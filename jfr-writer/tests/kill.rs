@@ -1,7 +1,11 @@
 //! `kill -9` at any instant of a real writing process leaves a file that reads, with everything that was
-//! acknowledged. `JFR_CHAINS_LONG=1` takes 400 points instead of 40.
+//! acknowledged. `JFR_CHAINS_LONG=1` takes 400 points instead of 40, and has other readers judge all of the files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+#[path = "support/jmc.rs"]
+mod jmc;
+#[path = "support/maven.rs"]
+mod maven;
 #[path = "support/strict.rs"]
 mod strict;
 #[path = "support/tools.rs"]
@@ -12,6 +16,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tools::{judge_folder, judged, judges};
+
+const INPUT: &str = "jfrchains.CoreInput";
+const SAMPLE: &str = "jdk.OldObjectSample";
 
 /// Runs a writer until it has acknowledged `flushes` times, kills it; the last sequence that it acknowledged.
 fn kill_after(file: &Path, sync: &str, seed: u64, flushes: u64) -> u64 {
@@ -35,10 +42,18 @@ fn kill_after(file: &Path, sync: &str, seed: u64, flushes: u64) -> u64 {
     last
 }
 
+/// A killed process's file, and what a strict reading finds in it.
+struct Killed {
+    name: String,
+    inputs: u64,
+    samples: u64,
+}
+
 #[test]
 fn a_killed_writer_leaves_everything_that_it_acknowledged() {
+    let test = "a_killed_writer_leaves_everything_that_it_acknowledged";
     let long = std::env::var_os("JFR_CHAINS_LONG").is_some();
-    let (points, judged_by_jdks) = if long { (400, 100) } else { (40, 20) };
+    let (points, judged_by_others) = if long { (400, 400) } else { (40, 20) };
     let dir = scratch("kill").unwrap();
     let folder = dir.path().join("files");
     std::fs::create_dir(&folder).unwrap();
@@ -58,36 +73,52 @@ fn a_killed_writer_leaves_everything_that_it_acknowledged() {
         let chunks = strict::read(&bytes).unwrap_or_else(|error| {
             panic!("point {point} ({sync}, seed {random}, {flushes} flushes): {error}")
         });
-        let events = strict::counts(&chunks)
-            .get("jfrchains.CoreInput")
-            .copied()
-            .unwrap_or(0);
+        let counts = strict::counts(&chunks);
+        let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+        let inputs = count(INPUT);
         assert!(
-            events >= acknowledged,
-            "point {point}: {events} of {acknowledged} acknowledged events"
+            inputs >= acknowledged,
+            "point {point}: {inputs} of {acknowledged} acknowledged events"
         );
         several_chunks += usize::from(chunks.len() > 1);
-        if expected.len() < judged_by_jdks {
+        if expected.len() < judged_by_others {
             let name = format!("{point:06}.jfr");
             std::fs::rename(&file, folder.join(&name)).unwrap();
-            expected.push((name, events));
+            expected.push(Killed {
+                name,
+                inputs,
+                samples: count(SAMPLE),
+            });
         }
     }
     assert!(
         several_chunks > points / 4,
         "only {several_chunks} of {points} files had several chunks"
     );
-    for jdk in judges("a_killed_writer_leaves_everything_that_it_acknowledged") {
+    assert!(expected.iter().any(|killed| killed.samples > 0));
+    for jdk in judges(test) {
         let verdicts = judge_folder(&jdk, &folder);
         assert_eq!(verdicts.len(), expected.len());
-        for ((name, verdict), (file, events)) in verdicts.iter().zip(&expected) {
-            assert_eq!(name, file);
+        for ((name, verdict), killed) in verdicts.iter().zip(&expected) {
+            assert_eq!(name, &killed.name);
             assert_eq!(
-                judged(verdict, "jfrchains.CoreInput"),
-                *events,
+                (judged(verdict, INPUT), judged(verdict, SAMPLE)),
+                (killed.inputs, killed.samples),
                 "{name} by JDK {}",
                 jdk.release()
             );
         }
+    }
+    let Some(blocks) = jmc::judge(test, &folder, jmc::Detail::Counts) else {
+        return;
+    };
+    assert_eq!(blocks.len(), expected.len());
+    for (lines, killed) in blocks.iter().zip(&expected) {
+        assert_eq!(
+            (jmc::count(lines, INPUT), jmc::count(lines, SAMPLE)),
+            (killed.inputs, killed.samples),
+            "{} by JDK Mission Control: {lines:?}",
+            killed.name
+        );
     }
 }

@@ -244,6 +244,32 @@ pub fn emit_all<D: Disk>(recording: &mut Recording<D>, ticks: i64, times: i64) -
     events
 }
 
+/// The classes that the leaks of [`write_two_processes`] are of, in the file's order.
+pub const TWO_LEAKS: [&str; 2] = ["com.acme.Order", "com.other.Invoice"];
+
+/// The files of two processes, one behind the other: their keys are the same and mean different things.
+pub fn write_two_processes(file: &Path) {
+    let mut both = Vec::new();
+    for (leak, start) in TWO_LEAKS.into_iter().zip([0, 10_000_000_000]) {
+        let start = CLOCK.ticks + start;
+        let own = file.with_extension("own");
+        let mut recording = Recording::open(&own, CLOCK, start, Options::default()).unwrap();
+        let event = ReferenceChain {
+            candidate_class: Some(class(leak)),
+            candidate_name: Name::of(leak),
+            ..chain_event(1)
+        };
+        let mut path = path();
+        path.links.last_mut().unwrap().class = class(leak);
+        assert!(recording.emit(start + 1_000, &event));
+        assert!(recording.emit_chain(start + 1_000, &path, &sample()));
+        assert!(recording.close(start + 1_000_000).error.is_none());
+        both.extend(std::fs::read(&own).unwrap());
+        std::fs::remove_file(&own).unwrap();
+    }
+    std::fs::write(file, both).unwrap();
+}
+
 /// A closed recording with a chain of 22:13:25.005, three seconds and three ms after the allocation of its object, as
 /// ticks of any speed.
 pub fn write_at(file: &Path, ticks_per_second: i64) {

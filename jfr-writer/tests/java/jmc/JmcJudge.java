@@ -14,16 +14,20 @@ import org.openjdk.jmc.flightrecorder.internal.EventArray;
 import org.openjdk.jmc.flightrecorder.internal.FlightRecordingLoader;
 import org.openjdk.jmc.flightrecorder.jdk.JdkAttributes;
 
-/** What JDK Mission Control's core loader makes of every file of a folder: one block of lines a file. */
+/**
+ * What JDK Mission Control's core loader makes of every file of a folder: one block of lines a file. Arguments: the
+ * folder, a file for the answers and, when types and numbers of events are enough, {@code counts}.
+ */
 public class JmcJudge {
     public static void main(String[] arguments) throws Exception {
+        boolean values = arguments.length < 3 || !arguments[2].equals("counts");
         try (var files = Files.list(Path.of(arguments[0]));
                 PrintWriter out = new PrintWriter(Files.newBufferedWriter(Path.of(arguments[1])))) {
             for (Path file : files.sorted().toList()) {
                 out.println("FILE|" + file.getFileName());
                 try (var in = new BufferedInputStream(Files.newInputStream(file))) {
                     for (EventArray array : FlightRecordingLoader.loadStream(in, false, false).getArrays()) {
-                        describe(array, out);
+                        describe(array, values, out);
                     }
                 } catch (Throwable error) {
                     out.println("ERROR|" + error);
@@ -32,11 +36,14 @@ public class JmcJudge {
         }
     }
 
-    private static void describe(EventArray array, PrintWriter out) {
+    private static void describe(EventArray array, boolean values, PrintWriter out) {
         IType<IItem> type = array.getType();
         String id = type.getIdentifier();
         out.println("TYPE|" + id + "|" + type.getName() + "|" + String.join("/", array.getTypeCategory()) + "|"
                 + array.getEvents().length);
+        if (!values) {
+            return;
+        }
         for (var key : type.getAccessorKeys().entrySet()) {
             IDescribable field = key.getValue();
             out.println("FIELD|" + id + "|" + key.getKey().getIdentifier() + "|" + field.getName() + "|"
