@@ -25,6 +25,12 @@ impl Done {
                 .as_ref()
                 .map_or(0, |(_, tail)| tail.len() as u64)
     }
+
+    /// Bytes that hold [`Done::waiting`] events.
+    pub(crate) fn waiting_len(&self) -> usize {
+        let end = self.compact.as_ref().filter(|_| self.waiting > 0);
+        end.map_or(0, |(_, end)| end.len())
+    }
 }
 
 /// Makes the writes one after the other, each on the device before the next where that is asked for; how many bytes.

@@ -90,6 +90,8 @@ pub struct Recording<D: Disk = RealDisk> {
     file: Option<D::File>,
     live: Option<Chunk>,
     done: Vec<Done>,
+    /// Bytes of the chunks that are done which wait for a copy; every event asks for them.
+    sealed_len: usize,
     last_start_ticks: i64,
     counters: Counters,
     notices: Vec<Notice>,
@@ -162,6 +164,7 @@ impl<D: Disk> Recording<D> {
                 file,
                 live: None,
                 done: Vec::new(),
+                sealed_len: 0,
                 last_start_ticks: i64::MIN,
                 counters: Counters::default(),
                 notices: Vec::new(),
@@ -210,9 +213,7 @@ impl<D: Disk> Recording<D> {
 
     /// Bytes that wait in memory for the file.
     fn waiting_len(&self) -> usize {
-        let sealed = self.done.iter().filter(|done| done.waiting > 0);
-        let sealed = sealed.filter_map(|done| done.compact.as_ref());
-        self.encoder.pending_len() + sealed.map(|(_, tail)| tail.len()).sum::<usize>()
+        self.encoder.pending_len() + self.sealed_len
     }
 
     /// What the user should be told, each once; empties the list.
@@ -347,6 +348,7 @@ impl<D: Disk> Recording<D> {
         let (after, mut end) = live.extended(&self.encoder, now);
         let (head, tail) = after.compacted(&self.encoder, &self.clock, now, 0);
         end.extend(tail);
+        self.sealed_len += end.len();
         self.done.push(Done {
             at: live.at,
             used: live.used,
@@ -418,6 +420,7 @@ impl<D: Disk> Recording<D> {
             let oldest = self.done.remove(0);
             total -= oldest.len();
             self.counters.events_dropped += oldest.waiting;
+            self.sealed_len = self.sealed_len.saturating_sub(oldest.waiting_len());
             dropped += 1;
         }
         self.counters.chunks_dropped += dropped;
@@ -450,6 +453,7 @@ impl<D: Disk> Recording<D> {
             _ = self.disk.remove(&temporary);
             return Err(error);
         }
+        self.sealed_len = 0;
         let mut at = 0;
         for done in &mut self.done {
             done.used = done.len();

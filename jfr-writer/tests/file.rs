@@ -268,8 +268,10 @@ fn what_waits_for_an_ended_chunk_counts_as_memory() {
     // Each takes a little more than 200 bytes.
     assert!((300..500).contains(&taken), "{taken}");
     disk.set_space(None);
+    recording.flush(CLOCK.ticks + 3_000).unwrap();
+    assert!(recording.emit(CLOCK.ticks + 3_001, &input(3_001)));
     assert!(recording.close(CLOCK.ticks + 4_000).error.is_none());
-    assert_eq!(sequences(&file(&disk)).len(), taken);
+    assert_eq!(sequences(&file(&disk)).len(), taken + 1);
 }
 
 #[test]
