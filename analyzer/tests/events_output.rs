@@ -278,3 +278,44 @@ fn a_field_that_only_later_events_of_a_table_have_is_named() {
     assert_eq!(cells, ["a", "1", "3"]);
     assert!(err.contains("test.Grown.b has no column"), "{err}");
 }
+
+#[test]
+fn constants_in_circles_end_the_event_and_not_only_the_memory() {
+    const NODE: i64 = 40;
+    let chunk = ChunkSpec::new()
+        .class(
+            NODE,
+            "test.Node",
+            &[pooled("left", NODE), pooled("right", NODE)],
+        )
+        .class(THREAD, "test.Fan", &[(("nodes"), NODE, true, true)])
+        .event_type(
+            100,
+            "test.Tree",
+            &[pooled("node", NODE), pooled("fan", THREAD)],
+        )
+        .metadata()
+        .checkpoint(&[
+            (NODE, &[(1, Bytes::new().long(1).long(1))]),
+            (THREAD, &[(1, Bytes::new().int(100).raw(&[1; 100]))]),
+        ])
+        .event(100, 1, Bytes::new().long(1).long(1));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), chunk.build()).unwrap();
+    for (format, raw) in [
+        (Format::Json, false),
+        (Format::Json, true),
+        (Format::Text, false),
+        (Format::Csv, false),
+    ] {
+        let mut args = arguments(file.path().into(), &[], format);
+        args.raw = raw;
+        let (complete, out, err) = written(&args);
+        assert!(complete);
+        assert!(out.len() < 32 << 20, "{} bytes", out.len());
+        if format == Format::Json {
+            let what = "a part of this test.Tree: it holds 65536 structures or more";
+            assert!(err.contains(what), "{err}");
+        }
+    }
+}

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::Writer;
 use super::known::Known;
+use super::{Whole, Writer};
 use crate::reader::{Event, Field, Struct, Value};
 use crate::rfc3339::Rfc3339;
 use crate::summary::SkippedIn;
@@ -19,7 +19,7 @@ pub(super) struct Csv {
 }
 
 impl Writer for Csv {
-    fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<()> {
+    fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<Whole> {
         let (name, columns) = match &self.header {
             Some(header) => header,
             None => {
@@ -48,7 +48,8 @@ impl Writer for Csv {
                 _ => {}
             }
         }
-        writeln!(out, "{}", cells.join(","))
+        writeln!(out, "{}", cells.join(","))?;
+        Ok(Whole(true))
     }
 
     fn finish(&mut self, _: &[SkippedIn], _: &mut dyn Write) -> io::Result<()> {

@@ -1,12 +1,13 @@
 //! Events as one JSON document, written while they are read.
 
+use std::cell::Cell;
 use std::io::{self, Write};
 
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use super::Writer;
 use super::known::{Known, chain};
+use super::{MAX_STRUCTURES, Whole, Writer};
 use crate::reader::{Event, Field, Struct, Value};
 use crate::rfc3339::Rfc3339;
 use crate::summary::SkippedIn;
@@ -15,20 +16,24 @@ use crate::summary::SkippedIn;
 const MAX_DEPTH: usize = 64;
 
 pub(super) struct Json {
-    options: Options,
+    stack_depth: usize,
+    raw: bool,
     begun: bool,
 }
 
 #[derive(Clone, Copy)]
-struct Options {
+struct Options<'c> {
     stack_depth: usize,
     raw: bool,
+    /// Structures that may still be written of this event.
+    left: &'c Cell<usize>,
 }
 
 impl Json {
     pub(super) fn new(stack_depth: usize, raw: bool) -> Self {
         Self {
-            options: Options { stack_depth, raw },
+            stack_depth,
+            raw,
             begun: false,
         }
     }
@@ -43,7 +48,8 @@ impl Json {
 }
 
 impl Writer for Json {
-    fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<()> {
+    fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<Whole> {
+        let left = Cell::new(MAX_STRUCTURES);
         let separator = if self.begun { ",\n" } else { "\n" };
         self.begin(out)?;
         out.write_all(separator.as_bytes())?;
@@ -56,11 +62,15 @@ impl Writer for Json {
             fields: Members {
                 of: **event,
                 depth: 0,
-                options: self.options,
+                options: Options {
+                    stack_depth: self.stack_depth,
+                    raw: self.raw,
+                    left: &left,
+                },
             },
         };
         serde_json::to_writer(&mut *out, &shown)?;
-        Ok(())
+        Ok(Whole(left.get() > 0))
     }
 
     fn finish(&mut self, skipped: &[SkippedIn], out: &mut dyn Write) -> io::Result<()> {
@@ -87,7 +97,7 @@ struct EventJson<'c> {
 struct Members<'c> {
     of: Struct<'c>,
     depth: usize,
-    options: Options,
+    options: Options<'c>,
 }
 
 impl Serialize for Members<'_> {
@@ -115,7 +125,7 @@ struct Shown<'c> {
     field: &'c Field<'c>,
     value: Value<'c>,
     depth: usize,
-    options: Options,
+    options: Options<'c>,
 }
 
 impl Serialize for Shown<'_> {
@@ -177,7 +187,9 @@ impl Shown<'_> {
         inner: &Struct<'_>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        if self.depth >= MAX_DEPTH {
+        let left = self.options.left;
+        left.set(left.get().saturating_sub(1));
+        if self.depth >= MAX_DEPTH || left.get() == 0 {
             return serializer.serialize_none();
         }
         if !self.options.raw {

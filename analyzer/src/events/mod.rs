@@ -17,10 +17,17 @@ pub use args::{EventsArgs, Format};
 pub(crate) use csv::cell as csv_cell;
 use filter::Filter;
 
+/// Structures of one event that are written. Constants may refer to each other in circles and to
+/// several others each: shown as a tree, a few bytes of them have no end.
+const MAX_STRUCTURES: usize = 1 << 16;
+
+/// Whether an event was written with everything in it.
+struct Whole(bool);
+
 /// Writes the events of one format one by one.
 trait Writer {
     /// One event of the chunk that the writer last saw.
-    fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<()>;
+    fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<Whole>;
     /// What follows the last event.
     fn finish(&mut self, skipped: &[SkippedIn], out: &mut dyn Write) -> io::Result<()>;
     /// What the format has no place for, a sentence each.
@@ -154,14 +161,22 @@ fn chunk_events(
             break;
         }
         *left -= 1;
-        writer.event(&event, out)?;
-        if let Err(why) = event.verify() {
+        let Whole(whole) = writer.event(&event, out)?;
+        let mut lost = |why: &dyn std::fmt::Display| {
             damaged.push(SkippedIn {
                 path: String::new(),
                 chunk: Some(chunk.index()),
                 offset: event.file_offset(),
                 what: format!("a part of this {}: {why}", event.name()),
             });
+        };
+        if !whole {
+            lost(&format_args!(
+                "it holds {MAX_STRUCTURES} structures or more"
+            ));
+        }
+        if let Err(why) = event.verify() {
+            lost(&why);
         }
     }
     Ok(damaged)

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::Writer;
 use super::known::{Known, chain};
+use super::{MAX_STRUCTURES, Whole, Writer};
 use crate::reader::{Event, Field, Struct, Unit, Value};
 use crate::report::safe::terminal;
 use crate::rfc3339::Rfc3339;
@@ -14,19 +14,24 @@ const MAX_DEPTH: usize = 8;
 
 pub(super) struct Text {
     stack_depth: usize,
+    /// Structures that may still be shown of this event.
+    left: usize,
 }
 
 impl Text {
     pub(super) fn new(stack_depth: usize) -> Self {
-        Self { stack_depth }
+        let left = 0;
+        Self { stack_depth, left }
     }
 }
 
 impl Writer for Text {
-    fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<()> {
+    fn event(&mut self, event: &Event<'_>, out: &mut dyn Write) -> io::Result<Whole> {
+        self.left = MAX_STRUCTURES;
         writeln!(out, "{} {{", terminal(event.name()))?;
         self.members(event, 1, out)?;
-        writeln!(out, "}}\n")
+        writeln!(out, "}}\n")?;
+        Ok(Whole(self.left > 0))
     }
 
     fn finish(&mut self, _: &[SkippedIn], _: &mut dyn Write) -> io::Result<()> {
@@ -35,7 +40,7 @@ impl Writer for Text {
 }
 
 impl Text {
-    fn members(&self, of: &Struct<'_>, depth: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn members(&mut self, of: &Struct<'_>, depth: usize, out: &mut dyn Write) -> io::Result<()> {
         for (field, value) in of.fields() {
             write!(out, "{:1$}{2} = ", "", depth * 2, terminal(field.name()))?;
             match value {
@@ -48,7 +53,7 @@ impl Text {
     }
 
     fn value(
-        &self,
+        &mut self,
         of: &Struct<'_>,
         field: &Field<'_>,
         value: Value<'_>,
@@ -105,7 +110,16 @@ impl Text {
         }
     }
 
-    fn structure(&self, inner: &Struct<'_>, depth: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn structure(
+        &mut self,
+        inner: &Struct<'_>,
+        depth: usize,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            return write!(out, "...");
+        }
         if let Some(known) = Known::of(inner) {
             return write!(out, "{}", terminal(known.name()));
         }
