@@ -4,6 +4,8 @@
 
 #[path = "support/jmc.rs"]
 mod jmc;
+#[path = "support/killed.rs"]
+mod killed;
 #[path = "support/maven.rs"]
 mod maven;
 #[path = "support/strict.rs"]
@@ -12,35 +14,12 @@ mod strict;
 mod tools;
 
 use jfr_chains_tests::scratch;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use killed::{kill_after, random};
+use std::process::Command;
 use tools::{judge_folder, judged, judges};
 
 const INPUT: &str = "jfrchains.CoreInput";
 const SAMPLE: &str = "jdk.OldObjectSample";
-
-/// Runs a writer until it has acknowledged `flushes` times, kills it; the last sequence that it acknowledged.
-fn kill_after(file: &Path, sync: &str, seed: u64, flushes: u64) -> u64 {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_endless-writer"))
-        .arg(file)
-        .args([sync, &seed.to_string()])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut last = 0;
-    for _ in 0..flushes {
-        last = lines.next().unwrap().unwrap().parse().unwrap();
-    }
-    child.kill().unwrap();
-    assert!(!child.wait().unwrap().success());
-    // What it said between our last look and its end counts too; a torn last line does not.
-    for line in lines.map_while(Result::ok) {
-        last = line.parse().unwrap_or(0).max(last);
-    }
-    last
-}
 
 /// A killed process's file, and what a strict reading finds in it.
 struct Killed {
@@ -57,21 +36,21 @@ fn a_killed_writer_leaves_everything_that_it_acknowledged() {
     let dir = scratch("kill").unwrap();
     let folder = dir.path().join("files");
     std::fs::create_dir(&folder).unwrap();
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut seeds = random();
     let mut expected = Vec::new();
     let mut several_chunks = 0;
     for point in 0..points {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        let seed = seeds.next().unwrap();
         // Waiting for the device takes most of a step's time: both ways put the kill elsewhere.
         let sync = if point % 4 == 0 { "sync" } else { "nosync" };
-        let flushes = 1 + (random >> 33) % if sync == "sync" { 60 } else { 700 };
+        let flushes = 1 + (seed >> 33) % if sync == "sync" { 60 } else { 700 };
         let file = dir.path().join("killed.jfr");
-        let acknowledged = kill_after(&file, sync, random, flushes);
+        let mut writer = Command::new(env!("CARGO_BIN_EXE_endless-writer"));
+        writer.arg(&file).args([sync, &seed.to_string()]);
+        let acknowledged = kill_after(writer, flushes);
         let bytes = std::fs::read(&file).unwrap();
         let chunks = strict::read(&bytes).unwrap_or_else(|error| {
-            panic!("point {point} ({sync}, seed {random}, {flushes} flushes): {error}")
+            panic!("point {point} ({sync}, seed {seed}, {flushes} flushes): {error}")
         });
         let counts = strict::counts(&chunks);
         let count = |name: &str| counts.get(name).copied().unwrap_or(0);

@@ -16,7 +16,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, file, sync, seed] = arguments.as_slice() else {
         return Err("usage: endless_writer FILE sync|nosync SEED".into());
     };
-    let mut random: u64 = seed.parse()?;
+    write(Path::new(file), sync == "sync", seed.parse()?)
+}
+
+/// Writes until something fails.
+pub(crate) fn write(file: &Path, sync: bool, seed: u64) -> Result<(), Box<dyn std::error::Error>> {
+    let mut random = seed;
     let clock = Clock {
         epoch_nanos: 1_700_000_000_000_000_000,
         ticks: 0,
@@ -24,10 +29,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let options = Options {
         chunk_size: 96 << 10,
-        sync: sync == "sync",
+        sync,
         ..Options::default()
     };
-    let mut recording = Recording::open(Path::new(file), clock, 0, options)?;
+    let mut recording = Recording::open(file, clock, 0, options)?;
     let link = Link {
         edge: Edge::Field {
             name: "next".into(),
