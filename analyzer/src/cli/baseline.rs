@@ -10,9 +10,10 @@ use crate::check::Baseline;
 /// Write the accepted chains of recordings; entries that are there keep their reasons.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    jfr-chains baseline -o leaks.toml --owner team-orders --reason 'ticket 17' test.jfr\n  \
-    jfr-chains baseline --only 1a2b3c4d --expires 2026-12-31 -o leaks.toml test.jfr\n\n\
-    With -o an existing file is extended: reasons, owners and dates that people wrote stay.\n\
+    jfr-chains baseline -o leaks.toml --owner orders --reason 'ticket 17' test.jfr\n  \
+    jfr-chains baseline --only 1a2b3c4d --expires 2026-12-31 -o leaks.toml x.jfr\n\n\
+    With -o an existing file is extended: reasons, owners and dates that people\n\
+    wrote stay.\n\
     Exit codes: 0 written, 2 usage or unreadable input, 3 nothing was analysed.")]
 pub struct Args {
     #[command(flatten)]

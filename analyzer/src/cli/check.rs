@@ -14,9 +14,9 @@ use crate::check::{self, Baseline, Level, Policy};
     jfr-chains check --baseline leaks.toml build/*.jfr\n  \
     jfr-chains check --policy policy.toml --junit target/leaks.xml target/test.jfr\n  \
     jfr-chains check --github --source-root src/main/java test.jfr\n\n\
-    Exit codes: 0 passed, 1 a finding fails the check, 2 usage or unreadable input, or no finding\n\
-    in what a damaged recording has left (policy: damaged = \"note\" passes), 3 nothing was\n\
-    analysed: a check never passes because nothing ran.")]
+    Exit codes: 0 passed, 1 a finding fails the check, 2 usage or unreadable input,\n\
+    or no finding in what a damaged recording has left (policy: damaged = \"note\"\n\
+    passes), 3 nothing was analysed: a check never passes because nothing ran.")]
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,

@@ -14,8 +14,9 @@ use crate::model::Report;
 #[command(after_help = "Examples:\n  \
     jfr-chains diff before.jfr after.jfr\n  \
     jfr-chains diff --format markdown main.jfr branch.jfr >> comment.md\n\n\
-    Exit codes: 0 nothing is new or grown, 1 something is, 2 usage or unreadable input, or nothing\n\
-    in what a damaged new recording has left, 3 one of the recordings cannot show a leak.")]
+    Exit codes: 0 nothing is new or grown, 1 something is, 2 usage or unreadable\n\
+    input, or nothing in what a damaged new recording has left, 3 one of the\n\
+    recordings cannot show a leak.")]
 pub struct Args {
     /// The earlier recording.
     #[arg(value_name = "OLD")]

@@ -13,7 +13,8 @@ use crate::report::units;
     jfr-chains export app.jfr -o chains.jfr\n  \
     jfr view memory-leaks-by-class chains.jfr\n\n\
     Open the result in JDK Mission Control under Memory, Live Objects.\n\
-    Exit codes: 0 written, 2 usage or unreadable input, 3 the recordings hold no chain.")]
+    Exit codes: 0 written, 2 usage or unreadable input, 3 the recordings hold no\n\
+    chain.")]
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,

@@ -19,9 +19,11 @@ use crate::input::Input;
     jfr-chains gc --format html -o gc.html recording.jfr\n  \
     jfr-chains gc --fail-on critical gc.log              for CI\n\n\
     Best input: -Xlog:gc*,gc+age=trace,gc+plab=debug,safepoint:file=gc.log (JDK 9+),\n\
-    -XX:+PrintGCDetails -XX:+PrintTenuringDistribution (JDK 7, 8), or any recording of JDK 11+.\n\n\
-    Exit codes: 0 clean, 1 a finding that --fail-on refuses, 2 an input could not be read, or with\n\
-    --fail-on nothing in what a damaged one has left, 3 no collection was found.")]
+    -XX:+PrintGCDetails -XX:+PrintTenuringDistribution (JDK 7, 8), or any recording\n\
+    of JDK 11+.\n\n\
+    Exit codes: 0 clean, 1 a finding that --fail-on refuses, 2 an input could not be\n\
+    read, or with --fail-on nothing in what a damaged one has left, 3 no collection\n\
+    was found.")]
 pub struct Args {
     /// Recordings or GC logs; '-' is standard input. Rolled files are put in order.
     #[arg(value_name = "FILE", required = true)]

@@ -42,16 +42,24 @@ impl From<Exit> for ExitCode {
 #[command(
     name = "jfr-chains",
     version,
+    max_term_width = 80,
     after_help = "Examples:\n  \
         jfr-chains report leak.jfr                       what leaks, and who holds it\n  \
         jfr-chains report --format markdown -o leak.md *.jfr\n  \
         jfr-chains check --baseline leaks.toml test.jfr  fail a build on a new leak\n\n\
-        Exit codes: 0 clean, 1 finding, 2 usage or unreadable input, 3 nothing was analysed.\n\
-        FILE may be '-' for standard input; .gz, .zip and .lz4 open as they are."
+        Exit codes: 0 clean, 1 finding, 2 usage or unreadable input, 3 nothing was\n\
+        analysed. FILE may be '-' for standard input; .gz, .zip and .lz4 open as\n\
+        they are."
 )]
 struct Cli {
     /// Colours in text for terminals: auto, always or never; NO_COLOR is honoured.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        display_order = 100
+    )]
     color: ColorChoice,
 
     #[command(subcommand)]
@@ -60,21 +68,21 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Events(events::Args),
-    Recover(recover::Args),
     Report(report::Args),
     Check(check::Args),
     Baseline(baseline::Args),
     Diff(diff::Args),
+    Gc(gc::Args),
+    Summary(summary::Args),
+    Events(events::Args),
+    Recover(recover::Args),
     Export(export::Args),
     Replay(replay::Args),
-    Summary(summary::Args),
-    Gc(gc::Args),
     Record(jvm::record::Args),
     Start(jvm::drive::StartArgs),
+    Status(jvm::drive::StatusArgs),
     Dump(jvm::drive::DumpArgs),
     Stop(jvm::drive::StopArgs),
-    Status(jvm::drive::StatusArgs),
     List(jvm::list::Args),
     AgentPath(jvm::agent_path::Args),
 }
@@ -151,6 +159,33 @@ mod tests {
                 command.get_name()
             );
         }
+    }
+
+    #[test]
+    fn help_keeps_to_80_columns_and_its_examples_are_commands() {
+        let mut command = Cli::command();
+        command.build();
+        let mut examples = 0;
+        for command in command.get_subcommands_mut() {
+            let help = command.render_long_help().to_string();
+            for line in help.lines() {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+            }
+            for line in help.lines().flat_map(|line| line.split(" && ")) {
+                // What stands behind several spaces is a remark.
+                let line = line.trim().split("  ").next().unwrap_or_default();
+                let line = line.split(['|', '>']).next().unwrap_or_default();
+                if !line.starts_with("jfr-chains ") || command.get_name() == "help" {
+                    continue;
+                }
+                examples += 1;
+                let quoted = line.replace('\'', "\"");
+                if let Err(error) = Cli::try_parse_from(words(&quoted)) {
+                    assert!(!error.use_stderr(), "{line}\n{error}");
+                }
+            }
+        }
+        assert!(examples > 25, "{examples}");
     }
 
     /// The words of a shell line, with its quotes taken off.

@@ -12,12 +12,12 @@ use crate::replay;
 /// Run recorded decisions through the core again, under other settings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    jfr-chains replay leak.jfr                        does this version decide the same?\n  \
-    jfr-chains replay --set painbudget=5 leak.jfr     what would a larger budget have done?\n\n\
-    The recorded world answers as it did: after the first different decision the replay shows a\n\
-    tendency, no forecast.\n\
-    Exit codes: 0 replayed, 1 without --set a decision differs, 2 usage or unreadable input,\n\
-    3 the recordings hold no decisions.")]
+    jfr-chains replay leak.jfr                     does this version decide the same?\n  \
+    jfr-chains replay --set painbudget=5 leak.jfr  with a larger budget?\n\n\
+    The recorded world answers as it did: after the first different decision the\n\
+    replay shows a tendency, no forecast.\n\
+    Exit codes: 0 replayed, 1 without --set a decision differs, 2 usage or\n\
+    unreadable input, 3 the recordings hold no decisions.")]
 pub struct Args {
     /// Recordings of one JVM.
     #[arg(value_name = "FILE", required = true)]

@@ -13,8 +13,8 @@ use crate::report::{html, json, markdown, text};
     jfr-chains report --format html -o leak.html leak.jfr\n  \
     jfr-chains report --format markdown -o ticket.md leak.jfr\n  \
     jfr-chains report --format json pod-*.jfr | jq '.chains[0]'\n\n\
-    Exit codes: 0 a report was written, 2 an input could not be read, 3 nothing in the inputs\n\
-    can show a leak (no events of the agent and no chains).")]
+    Exit codes: 0 a report was written, 2 an input could not be read, 3 nothing in\n\
+    the inputs can show a leak (no events of the agent and no chains).")]
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,

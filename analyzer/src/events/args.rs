@@ -6,9 +6,9 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Examples:
   jfr-chains events leak.jfr --type jdk.OldObjectSample
-  jfr-chains events leak.jfr --type 'jfrchains.*' --format json | jq '.events[].fields'
+  jfr-chains events leak.jfr -t 'jfrchains.*' --format json | jq '.events[]'
   jfr-chains events leak.jfr --type jdk.GCHeapSummary --format csv -o heap.csv
-  jfr-chains events leak.jfr --from 2026-01-05T10:00:00Z --to 2026-01-05T10:05:00Z --thread main")]
+  jfr-chains events leak.jfr --thread main --from 2026-01-05T10:00:00Z")]
 pub struct EventsArgs {
     /// Recordings; `-` is standard input; .gz, .zip and .lz4 open as they are
     #[arg(required = true, value_name = "FILE")]

@@ -10,7 +10,7 @@ use super::library::{self, Libc};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     java -agentpath:$(jfr-chains agent-path)=file=leak.jfr -jar app.jar\n  \
-    JAVA_TOOL_OPTIONS=-agentpath:$(jfr-chains agent-path)=file=leak-%p.jfr ./start.sh")]
+    JAVA_TOOL_OPTIONS=-agentpath:$(jfr-chains agent-path)=file=%p.jfr ./start.sh")]
 pub struct Args {
     /// Check this library instead of the built-in one.
     #[arg(long, value_name = "FILE")]
