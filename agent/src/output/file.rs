@@ -107,7 +107,7 @@ impl FileOutput {
             allocation_ticks: chain.sampled.map_or(0, |(at, _)| ticks_of(at).max(1)),
             object_size: chain.sampled.map_or(0, |(_, size)| size.0),
             heap_used,
-            ..ChainSample::default()
+            array_length: array_length(&chain.path),
         };
         self.known
             .retain(|_, known| ticks.saturating_sub(known.ticks) < REPEATED_FOR);
@@ -179,6 +179,12 @@ impl FileOutput {
     }
 }
 
+/// Length of the object at the end when that is an array and was read.
+fn array_length(path: &ChainPath) -> Option<i32> {
+    let leaf = path.links.last()?;
+    leaf.size.filter(|_| leaf.class.name.starts_with('['))
+}
+
 fn ticks_now(origin: Instant) -> i64 {
     i64::try_from(origin.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
@@ -189,6 +195,8 @@ fn ticks_of(at: Tick) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use chain_core::Bytes;
     use jfr_format::schema::events::CoreInput;
 
@@ -253,6 +261,32 @@ mod tests {
             ),
             (2, 40, 1 << 20)
         );
+    }
+
+    #[test]
+    fn the_length_of_an_array_at_the_end_is_the_samples() {
+        let length = |text: &str| array_length(&ChainPath::parse(text).unwrap());
+        assert_eq!(length("thread main -> .a long[] #7"), Some(7));
+        assert_eq!(length("thread main -> .a long[]"), None);
+        assert_eq!(length("thread main -> .a java.util.HashMap #7"), None);
+        assert_eq!(length("thread main"), None);
+    }
+
+    #[test]
+    fn a_chunk_ends_after_an_hour() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hours.jfr");
+        let mut output = FileOutput::open(&path, Instant::now(), None).unwrap();
+        let mut flushed_after = |minutes: u64| {
+            output.origin -= Duration::from_secs(minutes * 60);
+            output.emit(&Emission {
+                at: Tick(1),
+                what: Item::Event(Box::new(CoreInput::default().into())),
+            });
+            output.flush();
+            output.counters().chunks
+        };
+        assert_eq!([0, 59, 2, 0].map(&mut flushed_after), [1, 1, 1, 2]);
     }
 
     #[test]
