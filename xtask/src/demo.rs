@@ -90,7 +90,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let report = report(&built.command, &recording, "text")?;
     print_out(&report.stdout)?;
     eprint!("{}", report.stderr);
-    eprintln!("\n{}", how_to_open(&recording));
+    eprintln!("\n{}", how_to_open(&built.command, &recording));
     if options.healthy {
         ensure!(!found, "a chain was reported for the healthy service");
     } else {
@@ -158,7 +158,7 @@ fn progress(command: &Path, recording: &Path) -> anyhow::Result<Progress> {
         .unwrap_or("unknown");
     let chains = count("chains");
     let text = format!(
-        "verdict {verdict}, {} candidates, {} searches, {chains} chains",
+        "verdict {verdict}, candidates {}, searches {}, chains {chains}",
         count("candidates"),
         count("searches")
     );
@@ -179,12 +179,14 @@ fn print_out(text: &str) -> anyhow::Result<()> {
     Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }
 
-fn how_to_open(recording: &Path) -> String {
-    let file = recording.display();
+fn how_to_open(cli: &Path, recording: &Path) -> String {
+    let (cli, file) = (cli.display(), recording.display());
     format!(
         "The recording: {file}\n\
-         In JDK Mission Control: File > Open File..., then Event Browser > Java Virtual Machine > Reference Chains;\n\
-         the chains are also under Memory > Live Objects.\n\
+         In JDK Mission Control: File > Open File..., then Event Browser > Java Virtual\n\
+         Machine > Reference Chains; the chains are also under Memory > Live Objects.\n\
+         As a page for a browser:\n  \
+         {cli} report --format html -o leak.html {file}\n\
          With the JDK's tool:\n  \
          jfr summary {file}\n  \
          jfr print --events ReferenceChain {file}\n  \

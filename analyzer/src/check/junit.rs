@@ -58,8 +58,9 @@ fn finding_case(finding: &Finding) -> TestCase {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(finding.message.as_str());
             status.set_type(finding.rule.as_str());
-            if !finding.path.is_empty() {
-                status.set_description(finding.path.as_str());
+            let particulars = finding.particulars();
+            if !particulars.is_empty() {
+                status.set_description(particulars.as_str());
             }
             status
         }

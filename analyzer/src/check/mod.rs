@@ -20,6 +20,7 @@ pub use evaluate::evaluate;
 pub use policy::Policy;
 
 use crate::model::{Chain, Frame};
+use crate::report::stack;
 
 /// What a check found, in the order of the report.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +100,23 @@ pub struct Finding {
     pub path: String,
     /// Where the objects are allocated: the innermost application frame.
     pub place: Option<Frame>,
+}
+
+impl Finding {
+    /// Path and allocating method, one hop a line: what a person needs to act on it. Empty for a finding about no
+    /// objects.
+    pub fn particulars(&self) -> String {
+        let mut out = self.path.clone();
+        if let Some(frame) = &self.place {
+            let class = stack::named(&frame.class);
+            out.push_str(&format!("made in {class}.{}", frame.method));
+            if let Some(line) = frame.line {
+                out.push_str(&format!(" (line {line})"));
+            }
+            out.push('\n');
+        }
+        out
+    }
 }
 
 /// How much a finding matters.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Level, Outcome};
+use super::{Finding, Level, Outcome, Rule};
 use crate::report::fold::{WIDTH, fold};
 use crate::report::safe::terminal;
 use crate::report::units;
@@ -72,14 +72,29 @@ pub fn write(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
             let text = format!("{}{id}: {}", finding.rule.as_str(), finding.message);
             marked(mark, style, &text, out)?;
             if level == Level::Error {
-                for (at, line) in finding.path.lines().enumerate() {
-                    let indent = " ".repeat(if at == 0 { 8 } else { 10 });
+                let hops = finding.path.lines().count();
+                for (at, line) in finding.particulars().lines().enumerate() {
+                    let indent = " ".repeat(if at == 0 || at >= hops { 8 } else { 10 });
                     let rest = format!("{indent}  ");
                     for line in fold(&terminal(line), &indent, &rest, WIDTH) {
                         writeln!(out, "{line}")?;
                     }
                 }
             }
+        }
+    }
+    let acceptable = |f: &&Finding| f.rule == Rule::UnknownChain;
+    if let Some(id) = outcome
+        .errors()
+        .find(acceptable)
+        .and_then(|f| f.chain.as_ref())
+    {
+        let text = format!(
+            "Known, and to be lived with? Accept it, with a reason: jfr-chains baseline --only {id} \
+             --reason TEXT -o leaks.toml FILE"
+        );
+        for line in fold(&text, "", "      ", WIDTH) {
+            writeln!(out, "{line}")?;
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ pub fn fold(text: &str, first: &str, rest: &str, width: usize) -> Vec<String> {
         width,
     };
     let mut spaces = 0;
-    for word in text.split(' ') {
+    for word in glued(text) {
         if word.is_empty() {
             spaces += 1;
             continue;
@@ -28,6 +28,34 @@ pub fn fold(text: &str, first: &str, rest: &str, width: usize) -> Vec<String> {
     }
     lines.done.push(lines.line);
     lines.done
+}
+
+/// The words of `text`; a number and its unit are one.
+fn glued(text: &str) -> impl Iterator<Item = &str> {
+    const UNITS: [&str; 14] = [
+        "B", "KiB", "MiB", "GiB", "TiB", "ns", "us", "ms", "s", "min", "h", "d", "%", "x",
+    ];
+    let is_unit = |word: &str| {
+        let word = word.trim_end_matches(['.', ',', ';', ':', ')']);
+        UNITS.contains(&word.strip_suffix("/h").unwrap_or(word))
+    };
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let left = rest?;
+        let (word, mut after) = left
+            .split_once(' ')
+            .map_or((left, None), |(w, a)| (w, Some(a)));
+        let mut end = word.len();
+        if word.ends_with(|c: char| c.is_ascii_digit()) {
+            let unit = after.and_then(|after| after.split(' ').next());
+            if let Some(unit) = unit.filter(|unit| is_unit(unit)) {
+                end += 1 + unit.len();
+                after = left.get(end..).and_then(|rest| rest.strip_prefix(' '));
+            }
+        }
+        rest = after;
+        left.get(..end)
+    })
 }
 
 struct Lines<'r> {
@@ -177,6 +205,15 @@ mod tests {
                 "   TransactionalOrderRepositoryFactoryBean$CachedDelegate grows"
             ]
         );
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        assert_eq!(
+            fold("over 1 min 12 s, 3.5 GiB/h (5 %) and 7 times", "", "", 12),
+            ["over 1 min", "12 s,", "3.5 GiB/h", "(5 %) and 7", "times"]
+        );
+        assert_eq!(fold("a  b 1", "", "", 20), ["a  b 1"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use attach::Jvm;
 
 use super::super::Exit;
-use super::super::common::Output;
+use super::super::common::{Output, complain};
 use crate::report::safe::terminal;
 
 /// List the JVMs that can be seen: pid, version, main class.
@@ -35,6 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Ok(())
     })?;
     Ok(if jvms.is_empty() {
+        complain("no JVM can be seen; root sees those of other users and in containers too");
         Exit::NothingAnalysed
     } else {
         Exit::Clean
