@@ -105,6 +105,17 @@ fn grafanas_parser_reads_every_chunk_and_its_stacks() {
     assert_eq!(read.len(), files.len(), "{out}");
     // Its own event types are not among ours; classes, threads and stacks are.
     assert!(read.iter().all(|line| line.ends_with(" 1 1")), "{out}");
+    for schema in schema::all() {
+        let fields: Vec<&str> = schema.fields.iter().map(|field| field.name).collect();
+        // The fields that all events have come first.
+        let (start, end) = (
+            format!("TYPE {} startTime,", schema.name),
+            format!(",{}", fields.join(",")),
+        );
+        let declared = |line: &&str| line.starts_with(&start) && line.ends_with(&end);
+        let found = out.stdout.lines().filter(declared).count();
+        assert_eq!(found, files.len(), "{start}..{end}: {out}");
+    }
     let frame = "FRAME com/acme/OrderService.handle";
     let frames = out.stdout.lines().filter(|line| *line == frame).count();
     assert_eq!(frames, files.len(), "{out}");

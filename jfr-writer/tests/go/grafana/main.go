@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sort"
+	"strings"
 
 	"github.com/grafana/jfr-parser/parser"
 )
@@ -35,6 +37,22 @@ func judge(name string) {
 	}
 	// The constants of the last chunk.
 	fmt.Println("READ", len(reader.Classes.Class), len(reader.Stacktrace.StackTrace), len(reader.Threads.Thread))
+	// What it makes of our types: it passes their events over by the sizes.
+	types := []string{}
+	for name, class := range reader.TypeMap.NameMap {
+		fields := []string{}
+		for _, field := range class.Fields {
+			of := reader.TypeMap.IDMap[field.Type]
+			if of == nil {
+				fmt.Println("ERROR no type of", name, field.Name)
+				return
+			}
+			fields = append(fields, field.Name)
+		}
+		types = append(types, "TYPE "+name+" "+strings.Join(fields, ","))
+	}
+	sort.Strings(types)
+	fmt.Println(strings.Join(types, "\n"))
 	for _, stack := range reader.Stacktrace.StackTrace {
 		for _, frame := range stack.Frames {
 			method := reader.GetMethod(frame.Method)
