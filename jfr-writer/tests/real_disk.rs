@@ -169,7 +169,6 @@ fn a_full_file_system_costs_nothing_that_fits_memory() {
         }
         assert!(events(&path) >= acknowledged);
     }
-    assert!(acknowledged < 100, "{acknowledged} events fitted");
     std::fs::remove_file(&ballast).unwrap();
     recording.flush(CLOCK.ticks + 600).unwrap();
     assert_eq!(events(&path), 500);

@@ -264,6 +264,39 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_goes_and_comes_back_is_told_once_and_costs_no_event() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("folder");
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("own.jfr");
+        let mut output = FileOutput::open(&path, Instant::now(), None).unwrap();
+        let emit = |output: &mut FileOutput| {
+            output.emit(&Emission {
+                at: Tick(1),
+                what: Item::Event(Box::new(CoreInput::default().into())),
+            });
+            output.flush();
+        };
+        std::fs::remove_dir_all(&folder).unwrap();
+        for _ in 0..3 {
+            emit(&mut output);
+        }
+        let counters = output.counters();
+        assert_eq!((counters.events_written, counters.events_pending), (0, 3));
+        std::fs::create_dir(&folder).unwrap();
+        emit(&mut output);
+        let told = output.take_notices();
+        let codes: Vec<_> = told.iter().map(|(code, _)| *code).collect();
+        assert_eq!(
+            codes,
+            ["file-not-writing", "file-deleted", "file-writing-again"]
+        );
+        assert_eq!(output.counters().events_written, 4);
+        output.close().unwrap();
+        assert!(path.is_file());
+    }
+
+    #[test]
     fn the_length_of_an_array_at_the_end_is_the_samples() {
         let length = |text: &str| array_length(&ChainPath::parse(text).unwrap());
         assert_eq!(length("thread main -> .a long[] #7"), Some(7));
