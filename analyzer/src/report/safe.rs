@@ -62,6 +62,31 @@ pub fn html_with_flags(text: &str) -> String {
     out
 }
 
+/// `text` as HTML in which a class name may go on in the next line behind a dot or before a dollar, not in the
+/// middle of a word.
+pub fn html_with_names(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut before: Option<char> = None;
+    let mut part = String::new();
+    let text = terminal(text);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let in_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let ends_part = match c {
+            '.' => in_name(before) && chars.peek().is_some_and(|c| c.is_alphabetic()),
+            _ => in_name(Some(c)) && chars.peek() == Some(&'$'),
+        };
+        part.push(c);
+        before = Some(c);
+        if ends_part {
+            out.push_str(&format!("{}<wbr>", HtmlEscape(&part)));
+            part.clear();
+        }
+    }
+    out.push_str(&HtmlEscape(&part).to_string());
+    out
+}
+
 /// `text` as an inline code span of Markdown, whatever backticks it contains.
 pub fn markdown_code(text: &str) -> String {
     let text = terminal(text);
@@ -119,6 +144,15 @@ mod tests {
         );
         assert_eq!(html_with_flags("a - b -1"), "a - b -1");
         assert!(!html_with_flags("-X<script>").contains("<script"));
+    }
+
+    #[test]
+    fn a_class_name_may_go_on_behind_a_dot_or_before_a_dollar_only() {
+        assert_eq!(
+            html_with_names("java.util.HashMap$Node[] <b> 1.5 s. End"),
+            "java.<wbr>util.<wbr>HashMap<wbr>$Node[] &lt;b&gt; 1.5 s. End"
+        );
+        assert!(!html_with_names("a.<script$>").contains("<script"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, escape_formatter};
 
 use self::view::View;
-use super::safe::{html_with_flags, terminal};
+use super::safe::{html_with_flags, html_with_names, terminal};
 use crate::model::Report;
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -35,6 +35,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     });
     environment.add_filter("flags", |text: &str| {
         Value::from_safe_string(html_with_flags(text))
+    });
+    environment.add_filter("names", |text: &str| {
+        Value::from_safe_string(html_with_names(text))
     });
     environment
         .add_template("report.html", TEMPLATE)
@@ -99,6 +102,7 @@ mod tests {
             "none alone",
         ] {
             let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+            let flat = flat.replace("<wbr>", "");
             assert!(flat.contains(part), "{part}");
         }
     }
