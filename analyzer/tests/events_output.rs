@@ -175,6 +175,23 @@ fn time_thread_and_limit_narrow_the_events() {
 }
 
 #[test]
+fn filters_that_no_event_can_pass_are_wrong_usage() {
+    let file = file();
+    let refused = |change: &dyn Fn(&mut EventsArgs)| {
+        let mut args = arguments(file.path().into(), &[], Format::Text);
+        change(&mut args);
+        let error = run(&args, &mut Vec::new(), &mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+        error.to_string()
+    };
+    let moment = || Some("2023-11-14T22:13:21Z".to_owned());
+    let said = refused(&|args| (args.from, args.to) = (moment(), moment()));
+    assert!(said.starts_with("--from is not before --to"), "{said}");
+    assert!(refused(&|args| args.from = Some("now".to_owned())).starts_with("--from now: "));
+    assert!(refused(&|args| args.types = vec![String::new()]).starts_with("--type: "));
+}
+
+#[test]
 fn a_file_whose_events_have_no_types_is_unreadable() {
     let bytes = ChunkSpec::new().build();
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -25,12 +25,21 @@ pub(super) fn names(wanted: &str, name: &str) -> bool {
 impl Filter {
     /// Errs with a sentence about the argument that is wrong.
     pub(super) fn new(args: &EventsArgs) -> Result<Self, String> {
-        Ok(Self {
+        if args.types.iter().any(String::is_empty) {
+            return Err("--type: a name is empty".to_owned());
+        }
+        let filter = Self {
             types: args.types.clone(),
             from: moment("--from", args.from.as_deref())?,
             to: moment("--to", args.to.as_deref())?,
             thread: args.thread.clone(),
-        })
+        };
+        match (filter.from, filter.to) {
+            (Some(from), Some(to)) if from >= to => {
+                Err("--from is not before --to: there is no event between them".to_owned())
+            }
+            _ => Ok(filter),
+        }
     }
 
     /// Whether events of this type may be wanted; asked once for each type.
