@@ -317,3 +317,36 @@ fn a_report_says_at_its_head_that_a_part_is_missing() {
     let (_, out) = run(&["report", "orders-healthy.jfr"]);
     assert!(!out.contains("Not everything"), "{out}");
 }
+
+#[test]
+fn a_check_of_a_jvm_whose_agent_refused_to_start_does_not_pass() {
+    use jfr_format::schema::Name;
+    use jfr_format::schema::events::AgentStatus;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("refused.jfr");
+    let clock = jfr_writer::Clock {
+        ticks: 0,
+        ticks_per_second: 1_000_000_000,
+        epoch_nanos: 1_767_225_600_000_000_000,
+    };
+    let mut recording =
+        jfr_writer::Recording::open(&path, clock, 0, jfr_writer::Options::default()).unwrap();
+    recording.emit(
+        1,
+        &AgentStatus {
+            code: Name::of("options-refused"),
+            severity: Name::of("error"),
+            state: Some(Name::of("idle")),
+            message: "option depth=\"900\" is wrong".to_owned(),
+            ..AgentStatus::default()
+        },
+    );
+    recording.close(1_000_000);
+    let (code, out) = run(&["check", path.to_str().unwrap()]);
+    assert_eq!(code, 3, "{out}");
+    assert!(
+        out.starts_with("NOTHING ANALYSED: The agent did not work"),
+        "{out}"
+    );
+    assert!(out.contains("option depth=\"900\" is"), "{out}");
+}

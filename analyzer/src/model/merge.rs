@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::build::Facts;
 use super::chain::{earlier, sum};
-use super::verdict::{self, Evidence};
+use super::verdict::{self, Evidence, Watched};
 use super::{
     AgentStatus, Candidate, Chain, Cost, EpochNanos, FloorPoint, InputInfo, Jvm, Nanos, Progress,
     Report, leaks, noise,
@@ -38,7 +38,7 @@ struct Merged {
     agents: BTreeMap<usize, AgentStatus>,
     /// When the agent of each JVM started, for recordings that give no pid.
     agent_starts: BTreeMap<usize, EpochNanos>,
-    epochs: Option<u64>,
+    watched: Option<Watched>,
     old_objects_without_path: u64,
     cutoffs: Vec<String>,
 }
@@ -93,7 +93,8 @@ impl Merged {
         };
         rest.oom.why_not = facts.oom.why_not.or(rest.oom.why_not.take());
         if let Some(agent) = facts.agent {
-            self.epochs = self.epochs.max(agent.epochs);
+            let longest = self.watched.into_iter().chain(facts.watched);
+            self.watched = longest.max_by_key(|watched| watched.folds());
             match self.agents.get_mut(&jvm) {
                 Some(known) => known.join(agent),
                 None => {
@@ -187,9 +188,17 @@ impl Merged {
         for one in self.costs.into_values() {
             cost.add(one);
         }
+        let agent = rest.agent.as_ref().filter(|agent| {
+            agent.is_idle()
+                && chains.is_empty()
+                && candidates.is_empty()
+                && rest.searches.is_empty()
+        });
+        let idle = agent.map(AgentStatus::why_idle);
         let evidence = Evidence {
             agent: rest.agent.is_some(),
-            epochs: self.epochs,
+            watched: self.watched,
+            idle,
             candidates: &candidates,
             chains: &chains,
             floor: &rest.floor,
@@ -382,8 +391,11 @@ impl AgentStatus {
         self.note(before.degradations);
     }
 
-    /// This agent's status, with what the one of another JVM could not keep.
-    fn beside(mut self, other: Self) -> Self {
+    /// This agent's status, or that of another JVM's when only that one worked, with what the other could not keep.
+    fn beside(mut self, mut other: Self) -> Self {
+        if self.is_idle() && !other.is_idle() {
+            std::mem::swap(&mut self, &mut other);
+        }
         for (what, count) in other.drops {
             *self.drops.entry(what).or_default() += count;
         }

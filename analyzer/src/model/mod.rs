@@ -314,6 +314,22 @@ pub struct AgentStatus {
     pub drops: BTreeMap<String, u64>,
 }
 
+impl AgentStatus {
+    /// Whether it did nothing: its options were refused, another agent has the sampling, or it was stopped before it
+    /// began.
+    pub fn is_idle(&self) -> bool {
+        self.state.as_deref() == Some("idle") && self.samples.unwrap_or(0) == 0
+    }
+
+    /// Why it did nothing, as a sentence.
+    pub fn why_idle(&self) -> String {
+        match self.degradations.as_slice() {
+            [] => "it had sampled no allocation at its last word.".to_owned(),
+            all => format!("{}.", all.join("; ").trim_end_matches('.')),
+        }
+    }
+}
+
 /// Used heap after a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FloorPoint {
@@ -328,9 +344,14 @@ pub struct FloorPoint {
 }
 
 impl Report {
-    /// Whether anything that can show a leak was in the inputs: events of the agent, or chains.
+    /// Whether anything that can show a leak was in the inputs: events of an agent that worked, or chains.
     pub fn is_analysed(&self) -> bool {
-        self.agent.is_some() || !self.chains.is_empty() || !self.searches.is_empty()
+        let found =
+            !self.chains.is_empty() || !self.searches.is_empty() || !self.candidates.is_empty();
+        match &self.agent {
+            Some(agent) => found || !agent.is_idle(),
+            None => !self.chains.is_empty() || !self.searches.is_empty(),
+        }
     }
 }
 

@@ -4,18 +4,40 @@ use std::collections::BTreeMap;
 
 use super::noise::is_jdk_class;
 use super::trend::{self, Trend};
-use super::{Candidate, Chain, EpochNanos, FloorPoint, NoChain, Producer, Strength, Verdict};
+use super::{
+    Candidate, Chain, EpochNanos, FloorPoint, Nanos, NoChain, Producer, Strength, Verdict,
+};
 use crate::report::units;
 
 /// Epochs that the signal needs at least: 10 values, the last 5 of them qualifying.
 const SIGNAL_EPOCHS: u64 = 14;
 
+/// How long an agent has watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// Epochs since it started: an agent that was loaded late has not seen those before.
+    pub epochs: u64,
+    /// Time since it started, when told.
+    pub span: Option<Nanos>,
+}
+
+impl Watched {
+    /// Folds that it can have made at most: one an epoch, and a second apart.
+    /// Source: search-control specification, "Leak signal".
+    pub fn folds(self) -> u64 {
+        let seconds = self.span.map_or(u64::MAX, |span| span.0 / 1_000_000_000);
+        self.epochs.min(seconds)
+    }
+}
+
 /// What the verdict looks at.
 pub struct Evidence<'r> {
     /// Whether our agent was there.
     pub agent: bool,
-    /// Newest epoch that an agent told.
-    pub epochs: Option<u64>,
+    /// How long an agent has watched, the longest.
+    pub watched: Option<Watched>,
+    /// Why the agent did nothing, if it did nothing.
+    pub idle: Option<String>,
     /// Watched classes.
     pub candidates: &'r [Candidate],
     /// Chains.
@@ -41,6 +63,12 @@ pub fn judge(evidence: &Evidence<'_>) -> (Verdict, String) {
 }
 
 fn with_agent(evidence: &Evidence<'_>, floor: Trend) -> (Verdict, String) {
+    if let Some(why) = &evidence.idle {
+        return (
+            Verdict::Unknown,
+            format!("The agent did not work in this JVM: {why}"),
+        );
+    }
     let watched = || evidence.candidates.iter().filter(|c| c.noise.is_none());
     let told: Vec<&Chain> = own_chains(evidence).collect();
     let qualifying: Vec<&Candidate> = watched().filter(|c| c.qualifying).collect();
@@ -74,8 +102,8 @@ fn with_agent(evidence: &Evidence<'_>, floor: Trend) -> (Verdict, String) {
     } else {
         // No class ever survived long enough to be watched: the cycles alone say how long that is.
         evidence
-            .epochs
-            .is_some_and(|epochs| epochs >= SIGNAL_EPOCHS)
+            .watched
+            .is_some_and(|watched| watched.folds() >= SIGNAL_EPOCHS)
     };
     if !judged {
         return (Verdict::Unknown, too_early(evidence));
@@ -250,15 +278,18 @@ fn too_early(evidence: &Evidence<'_>) -> String {
         ),
         None => "no class has a value yet".to_owned(),
     };
-    let epochs = evidence.epochs.map_or_else(String::new, |epochs| {
-        format!(
-            " after {}",
-            units::counted(epochs, "collection cycle", "collection cycles")
-        )
+    let epochs = evidence.watched.map_or_else(String::new, |watched| {
+        let cycles = units::counted(watched.epochs, "collection cycle", "collection cycles");
+        match watched.span {
+            Some(span) if watched.folds() < watched.epochs => {
+                format!(" after {cycles} within {}", units::span(span))
+            }
+            _ => format!(" after {cycles}"),
+        }
     });
     format!(
-        "Too early to say: {progress}{epochs}. The signal needs about {SIGNAL_EPOCHS} cycles; a \
-         service that rarely collects needs a longer recording."
+        "Too early to say: {progress}{epochs}. The signal needs about {SIGNAL_EPOCHS} cycles at least a second \
+         apart; a service that rarely collects needs a longer recording."
     )
 }
 

@@ -24,6 +24,7 @@ use crate::reader::{self, Chunk, Recording};
 
 pub use self::old_object::Survivors;
 pub use self::source::Fields;
+use super::verdict::Watched;
 
 /// Names of the event types that this module reads.
 const PREFIXES: &[&str] = &["jfrchains.", "datadog.ReferenceChain"];
@@ -48,6 +49,8 @@ pub struct Facts {
     pub agent: Option<AgentStatus>,
     /// When it started: the same in every recording of one JVM.
     pub agent_start: Option<EpochNanos>,
+    /// How long it had watched at its last word.
+    pub watched: Option<Watched>,
     /// Chains of all producers.
     pub chains: Vec<Chain>,
     /// Watched classes.

@@ -290,6 +290,51 @@ fn the_text_of_a_path_suffices_when_its_hops_are_gone() {
     assert!(report.candidates[0].chains.contains(&chain.id));
 }
 
+/// What an agent says that is loaded at epoch 129 and has seen 42 more after so long.
+fn loaded_late(after: i64) -> Report {
+    let at = |code: &'static str, state: &'static str, epoch, samples| own::AgentStatus {
+        code: Name::of(code),
+        state: Some(Name::of(state)),
+        samples,
+        ..status(epoch)
+    };
+    written(|recording| {
+        recording.emit(1, &at("started", "idle", 129, 0));
+        recording.emit(1 + after, &at("periodic", "tracking", 171, 900));
+    })
+}
+
+#[test]
+fn collections_from_before_the_agent_was_loaded_clear_nobody() {
+    const SECOND: i64 = 1_000_000_000;
+    let early = loaded_late(3 * SECOND);
+    assert_eq!(early.verdict, Verdict::Unknown, "{}", early.reason);
+    let told = "no class has a value yet after 42 collection cycles within 3 s";
+    assert!(early.reason.contains(told), "{}", early.reason);
+    let later = loaded_late(50 * SECOND);
+    assert_eq!(later.verdict, Verdict::NoLeak, "{}", later.reason);
+}
+
+#[test]
+fn an_agent_that_refused_to_start_has_analysed_nothing() {
+    let refused = own::AgentStatus {
+        code: Name::of("options-refused"),
+        severity: Name::of("error"),
+        state: Some(Name::of("idle")),
+        message: "option depth=\"900\" is wrong".to_owned(),
+        ..status(0)
+    };
+    let report = written(|recording| {
+        recording.emit(1, &refused);
+    });
+    assert!(!report.is_analysed());
+    assert_eq!(report.verdict, Verdict::Unknown);
+    assert_eq!(
+        report.reason,
+        "The agent did not work in this JVM: option depth=\"900\" is wrong."
+    );
+}
+
 #[test]
 fn noise_is_ranked_last_and_told_with_its_reason() {
     let report = written(|recording| {

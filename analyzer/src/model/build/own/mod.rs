@@ -19,6 +19,7 @@ use self::status::{Refusals, agent, no_projection};
 use super::Facts;
 use super::series::Series;
 use super::source::{Fields, bytes, count, java_name, nanos};
+use crate::model::verdict::Watched;
 use crate::model::{AgePoint, CostPoint, EpochNanos, FloorPoint, Nanos, PassPoint};
 use crate::reader::Event;
 
@@ -48,7 +49,9 @@ pub struct OwnFacts {
     pub container: Series<(EpochNanos, u64)>,
     projection: Option<own::OomProjection>,
     ever_urgent: Option<bool>,
-    status: Option<own::AgentStatus>,
+    status: Option<(own::AgentStatus, EpochNanos)>,
+    /// Epoch and time of the agent's last start.
+    started: Option<(u64, EpochNanos)>,
     degradations: Vec<String>,
     /// When the agent started.
     agent_start: Option<EpochNanos>,
@@ -180,7 +183,10 @@ impl OwnFacts {
         {
             self.degradations.push(status.message.clone());
         }
-        self.status = Some(status);
+        if &*status.code == "started" {
+            self.started = Some((count(status.epoch), at));
+        }
+        self.status = Some((status, at));
     }
 
     /// Adds what later chunks of the same recording say.
@@ -228,6 +234,7 @@ impl OwnFacts {
             }
         }
         self.agent_start = self.agent_start.or(later.agent_start);
+        self.started = later.started.or(self.started);
         self.any |= later.any;
     }
 
@@ -273,10 +280,22 @@ impl OwnFacts {
             }
         }
         facts.agent_start = self.agent_start;
-        facts.agent = self
-            .any
-            .then(|| agent(self.status.as_ref(), self.degradations));
-        if let Some(status) = self.status {
+        facts.agent = self.any.then(|| {
+            agent(
+                self.status.as_ref().map(|(status, _)| status),
+                self.degradations,
+            )
+        });
+        if let Some((status, at)) = self.status {
+            // Without its start in the recording: all that the JVM has lived.
+            let (epoch, since) = match self.started {
+                Some((epoch, since)) => (epoch, Some(since)),
+                None => (0, self.agent_start),
+            };
+            facts.watched = Some(Watched {
+                epochs: count(status.epoch).saturating_sub(epoch),
+                span: since.map(|since| at.since(since)),
+            });
             let jvm = &mut facts.jvm;
             jvm.version = jvm.version.take().or(name(status.jvm.as_ref()));
             jvm.collector = jvm.collector.take().or(name(status.collector.as_ref()));
