@@ -15,8 +15,9 @@ impl Map {
     pub(crate) fn of(file: &File) -> io::Result<Self> {
         // SAFETY: the mapping is private to this process and never written through. Should
         // another process write into the file, the bytes seen are stale or new, both of which the
-        // reader treats as untrusted bytes with bounds it checks at every read. A JVM never
-        // shortens a recording in place (it appends, or renames a new file over it).
+        // reader treats as untrusted bytes with bounds it checks at every read. Should another
+        // process shorten the file, which a JVM does when it dumps into one that is there, the
+        // system ends this process at the first byte that is gone: nothing wrong is read.
         let map = unsafe { Mmap::map(file)? };
         Ok(Self(map))
     }

@@ -47,6 +47,10 @@ impl Recording {
     /// Damaged files open: see [`Recording::skipped`] and [`Chunk::skipped`]. Errs when the file
     /// cannot be read, or when not one chunk in it can.
     ///
+    /// The file is mapped. It may grow meanwhile; a process that shortens it in place, as a JVM
+    /// does that dumps into a file that is there, ends this one with SIGBUS: copy such a file, or
+    /// read it into [`Recording::from_bytes`].
+    ///
     /// While a JVM rewrites the header of its last chunk, the file is looked at again for up to a
     /// tenth of a second; then what is there is salvaged.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
