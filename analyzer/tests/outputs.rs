@@ -399,3 +399,22 @@ fn an_output_keeps_its_content_when_there_is_nothing_to_write() {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }
+
+#[test]
+fn a_summary_keeps_to_80_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let [leak, healthy] = ["orders-leak.jfr", "orders-healthy.jfr"].map(recording);
+    std::fs::copy(&leak, dir.path().join("leak.jfr")).unwrap();
+    std::fs::copy(&healthy, dir.path().join("healthy.jfr")).unwrap();
+    let output = run_in(dir.path(), &["summary", "leak.jfr", "healthy.jfr"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    // A heading for each file, a line for each of its chunks.
+    let first = text.lines().nth(2).unwrap();
+    assert!(text.starts_with("leak.jfr\nchunk "), "{text}");
+    assert!(text.contains("\n\nhealthy.jfr\nchunk "), "{text}");
+    assert!(first.starts_with("    0           0 "), "{first}");
+    assert!(first.contains("Z ") && first.ends_with(" s"), "{first}");
+}

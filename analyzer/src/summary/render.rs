@@ -27,10 +27,19 @@ fn csv(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn text(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
-    for chunk in &summary.chunks {
-        writeln!(out, "{}", chunk_line(chunk))?;
+    for chunks in summary.chunks.chunk_by(|a, b| a.path == b.path) {
+        let path = chunks.first().map_or("", |chunk| &chunk.path);
+        writeln!(out, "{}", terminal(path))?;
+        writeln!(
+            out,
+            "{:>5} {:>11} {:>11} {:>9} ver {:24} lasts",
+            "chunk", "offset", "bytes", "events", "begins"
+        )?;
+        for chunk in chunks {
+            writeln!(out, "{}", chunk_line(chunk))?;
+        }
+        writeln!(out)?;
     }
-    writeln!(out)?;
     let names = summary.events.keys().map(|name| name.chars().count());
     let width = names.max().unwrap_or(0).max("event type".len());
     writeln!(
@@ -60,21 +69,30 @@ fn text(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// At most 80 columns for what a JVM writes.
 fn chunk_line(chunk: &ChunkSummary) -> String {
-    let lasted = match chunk.duration_ns {
-        #[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
-        Some(nanos) => format!("{:.3} s", nanos as f64 / 1e9),
-        None => "unknown duration".to_owned(),
+    let state = match chunk.state {
+        "finished" => None,
+        other => Some(other.to_owned()),
     };
+    #[allow(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let lasted = chunk
+        .duration_ns
+        .map(|nanos| format!("{:.3} s", nanos as f64 / 1e9));
+    let end: Vec<String> = state.into_iter().chain(lasted).collect();
+    let milliseconds = chunk.start.len().saturating_sub("123456Z".len());
     format!(
-        "{}: chunk {} at {}: {} events, {} bytes, version {}, {}, {}, {lasted}",
-        terminal(&chunk.path),
+        "{:>5} {:>11} {:>11} {:>9} {:3} {:24} {}",
         chunk.chunk,
         chunk.offset,
-        chunk.events,
         chunk.bytes,
+        chunk.events,
         chunk.version,
-        chunk.state,
-        chunk.start,
+        format!("{}Z", chunk.start.get(..milliseconds).unwrap_or("")),
+        if end.is_empty() {
+            "unknown".to_owned()
+        } else {
+            end.join(" ")
+        },
     )
 }
