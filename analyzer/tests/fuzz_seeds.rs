@@ -5,7 +5,26 @@
 
 mod chunks;
 
+use std::io::{Cursor, Write as _};
+
 use chunks::*;
+
+/// The same bytes in each form that opens as it is.
+fn compressed(bytes: &[u8]) -> [(&'static str, Vec<u8>); 3] {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    lz4.write_all(bytes).unwrap();
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    zip.start_file("leak.jfr", options).unwrap();
+    zip.write_all(bytes).unwrap();
+    [
+        ("gzip", gzip.finish().unwrap()),
+        ("lz4", lz4.finish().unwrap()),
+        ("zip", zip.finish().unwrap().into_inner()),
+    ]
+}
 
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let rich = || {
@@ -83,12 +102,16 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         header.size = 0;
         header.metadata = 0;
     });
-    vec![
+    let clockless = rich().build_with(|header| header.ticks_per_second = 0);
+    let mut seeds = vec![
         ("one", rich().build()),
         ("two", two),
         ("live", live),
         ("unusable", unusable),
-    ]
+        ("clockless", clockless),
+    ];
+    seeds.extend(compressed(&rich().build()));
+    seeds
 }
 
 #[test]
@@ -115,7 +138,8 @@ fn seeds_are_written_where_they_are_asked_for() {
         }
         let recording = open_bytes(bytes.clone());
         let header = recording.chunk(0).unwrap();
-        if let Ok(at) = usize::try_from(header.header().metadata) {
+        let plain = bytes.starts_with(b"FLR");
+        if let (true, Ok(at)) = (plain, usize::try_from(header.header().metadata)) {
             std::fs::create_dir_all(root.join("metadata")).unwrap();
             // Behind the padded size and the type id.
             let body = bytes.get(at + 5..).unwrap_or_default();
