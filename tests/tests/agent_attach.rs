@@ -136,7 +136,10 @@ fn an_attached_agent_starts_answers_and_stops() {
 
         assert_eq!(load("cmd=stop"), (true, "stopped\n".into()));
         let (ok, idle) = load("cmd=stop");
-        assert!(!ok && idle.contains("does not work in this JVM"), "{idle}");
+        assert!(
+            !ok && idle.contains("not at work: it was stopped"),
+            "{idle}"
+        );
 
         jvm.terminate().unwrap();
         let out = jvm.finish(LIMIT).unwrap();

@@ -192,11 +192,11 @@ fn again(
             lifecycle::begin(agent, session)?;
             Ok("started".to_owned())
         }
-        Some(_) if !agent.control.is_running() => {
-            Err("the agent is loaded but does not work in this JVM"
+        Some(_) if !agent.control.is_running() => Err(
+            "the agent is loaded but not at work: it was stopped, or refused to start"
                 .to_owned()
-                .into())
-        }
+                .into(),
+        ),
         Some(Command::Stop) => {
             if lifecycle::end(agent, COMMAND_WAIT) {
                 Ok("stopped".to_owned())

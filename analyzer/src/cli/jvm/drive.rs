@@ -9,6 +9,7 @@ use super::super::common::Output;
 use super::Target;
 use super::session::{Session, fetch, say, value};
 use crate::report::safe::terminal;
+use crate::report::units;
 
 /// Load the agent into a running JVM, or start it again there.
 #[derive(Debug, clap::Args)]
@@ -103,7 +104,11 @@ pub fn dump(args: &DumpArgs) -> anyhow::Result<Exit> {
     };
     let bytes =
         fetch(&session.jvm, Path::new(file), &args.output).context("copying the recording")?;
-    say(&format!("{bytes} bytes in {}", args.output.display()));
+    say(&format!(
+        "{} in {}",
+        units::bytes(bytes),
+        args.output.display()
+    ));
     Ok(Exit::Clean)
 }
 
