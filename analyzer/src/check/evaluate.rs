@@ -18,6 +18,7 @@ pub fn evaluate(report: &Report, baseline: &Baseline, policy: &Policy, today: Da
         findings.extend(growing(report, candidate, policy));
     }
     findings.extend(cost(report, policy));
+    findings.extend(undecided(report, policy));
     findings.extend(demanded(report, policy));
     findings.extend(stale(report, baseline));
     Outcome {
@@ -202,6 +203,18 @@ fn cost(report: &Report, policy: &Policy) -> Option<Finding> {
                 units::span(spent),
                 units::span(most)
             ),
+        )
+    })
+}
+
+fn undecided(report: &Report, policy: &Policy) -> Option<Finding> {
+    let demanded = policy.undecided == Action::Fail && report.is_analysed();
+    (demanded && report.verdict == Verdict::Unknown).then(|| {
+        plain(
+            Rule::Undecided,
+            Level::Error,
+            "verdict",
+            report.reason.clone(),
         )
     })
 }

@@ -151,6 +151,8 @@ pub enum Rule {
     TooMuchGrowth,
     /// More heap-walk-call time than the policy allows.
     TooMuchHeapWalkTime,
+    /// The run cannot tell whether something leaks, and the policy demands an answer.
+    Undecided,
     /// A class that the policy demands was not watched.
     ClassNotWatched,
     /// An entry of the baseline that no input shows any more.
@@ -159,7 +161,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule, in the order above.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::UnknownChain,
         Self::ExpiredChain,
         Self::AcceptedChain,
@@ -170,6 +172,7 @@ impl Rule {
         Self::TooManyInstances,
         Self::TooMuchGrowth,
         Self::TooMuchHeapWalkTime,
+        Self::Undecided,
         Self::ClassNotWatched,
         Self::StaleEntry,
     ];
@@ -187,6 +190,7 @@ impl Rule {
             Self::TooManyInstances => "too-many-instances",
             Self::TooMuchGrowth => "too-much-growth",
             Self::TooMuchHeapWalkTime => "too-much-heap-walk-call-time",
+            Self::Undecided => "undecided",
             Self::ClassNotWatched => "class-not-watched",
             Self::StaleEntry => "stale-entry",
         }
@@ -211,6 +215,7 @@ impl Rule {
             Self::TooMuchHeapWalkTime => {
                 "Searches took more heap-walk-call time than the policy allows."
             }
+            Self::Undecided => "The run cannot tell whether something leaks.",
             Self::ClassNotWatched => "A class that the policy demands was never watched.",
             Self::StaleEntry => "An accepted chain was not seen any more.",
         }

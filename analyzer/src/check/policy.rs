@@ -29,6 +29,8 @@ pub struct Policy {
     pub survivors: Action,
     /// What a class is that keeps growing without a chain.
     pub growing_classes: FailByDefault,
+    /// What a run is that was too short, or cannot answer for another reason.
+    pub undecided: Action,
     /// What a recording is of which a part cannot be read.
     pub damaged: FailByDefault,
 }
@@ -143,7 +145,7 @@ mod tests {
              max_heap_walk_call_time = \"500ms\"\nignore_roots = [\"finalizer\"]\n\
              ignore_classes = [\"com.acme.legacy.*\"]\ndemand_classes = [\"com.acme.Order\"]\n\
              reclaimable = \"fail\"\nnoise = \"fail\"\nsurvivors = \"fail\"\n\
-             growing_classes = \"note\"\ndamaged = \"note\"\n",
+             growing_classes = \"note\"\ndamaged = \"note\"\nundecided = \"fail\"\n",
         )
         .unwrap();
         assert_eq!(policy.max_growth_per_hour, Some(Size(10 << 20)));
@@ -155,6 +157,7 @@ mod tests {
         assert!(!policy.ignores_class("com.acme.Order"));
         assert_eq!(policy.growing_classes, FailByDefault::Note);
         assert_eq!(policy.damaged, FailByDefault::Note);
+        assert_eq!(policy.undecided, Action::Fail);
     }
 
     #[test]

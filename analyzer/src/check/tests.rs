@@ -186,6 +186,24 @@ fn a_demanded_class_that_nobody_watched_fails() {
 }
 
 #[test]
+fn a_run_that_cannot_tell_fails_when_the_policy_demands_an_answer() {
+    let mut report = sample::leak();
+    report.chains.clear();
+    report.candidates.clear();
+    report.inputs[0].skipped.clear();
+    report.verdict = Verdict::Unknown;
+    report.reason = "Too early to say.".to_owned();
+    let baseline = Baseline::default();
+    assert!(!check(&report, &baseline, &Policy::default()).is_failed());
+    let policy = Policy::parse("undecided = \"fail\"").unwrap();
+    let outcome = check(&report, &baseline, &policy);
+    assert_eq!(rules(&outcome, Level::Error), [Rule::Undecided]);
+    assert_eq!(outcome.findings[0].message, "Too early to say.");
+    report.verdict = Verdict::NoLeak;
+    assert!(!check(&report, &baseline, &policy).is_failed());
+}
+
+#[test]
 fn an_entry_that_is_gone_is_said_and_passes() {
     let mut report = sample::leak();
     let baseline = accepting(&report, None);
