@@ -549,6 +549,29 @@ fn a_copy_of_the_header_inside_its_chunk_does_not_end_it() {
 }
 
 #[test]
+fn a_chunk_cut_off_before_itself_ends_where_it_begins_again() {
+    let mut chunk = named().metadata().checkpoint(&[(NAME, &[(1, text("n"))])]);
+    for at in 0..20 {
+        chunk = chunk.event(EVENT, at, key(1));
+    }
+    let whole = chunk.build();
+    let cut = whole.len() - 30;
+    let other = named().build_with(|header| header.start_nanos += 1);
+    for behind in [Vec::new(), other] {
+        let recording = open_bytes([&whole[..cut], &whole, &behind].concat());
+        let events: Vec<u64> = recording
+            .chunks()
+            .map(|chunk| chunk.event_count())
+            .collect();
+        assert_eq!(events[1], 20);
+        assert!((10..20).contains(&events[0]), "{events:?}");
+        let said = skipped(&recording);
+        let wanted = format!("chunk 0, offset {cut}: the chunk is cut off: {cut} of ");
+        assert!(said[0].starts_with(&wanted), "{said:?}");
+    }
+}
+
+#[test]
 fn a_placeholder_size_of_a_gibibyte_means_to_the_end() {
     let chunk = named()
         .event(EVENT, 0, key(1))

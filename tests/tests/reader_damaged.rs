@@ -178,6 +178,53 @@ fn the_old_format_is_refused_with_a_sentence() {
     }
 }
 
+/// Every event with its time and values, as one line of JSON each.
+fn events(file: &Path) -> Vec<serde_json::Value> {
+    let out = command(&["events", "--format", "json"], file);
+    let mut json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    let events = json["events"].as_array_mut().unwrap();
+    for event in events.iter_mut() {
+        event.as_object_mut().unwrap().remove("offset");
+    }
+    std::mem::take(events)
+}
+
+#[test]
+fn recovered_events_have_the_times_and_values_that_they_had() {
+    let test = "recovered_events_have_the_times_and_values_that_they_had";
+    let Some(corpus) = corpus(test) else { return };
+    let dir = scratch(test).unwrap();
+    let read = |name: &str| std::fs::read(corpus.path(&format!("{name}.jfr"))).unwrap();
+    let cut = read("damaged/10_truncated_plus_good");
+    // In an order in which nobody recorded them, from three producers.
+    let glued = [
+        read("jfr/openjdk+jmc__char_attribute"),
+        read("damaged/12_concat_two_producers"),
+    ];
+    for (name, bytes, least) in [("cut", cut, 700), ("glued", glued.concat(), 3_400)] {
+        let file = dir.path().join(format!("{name}.jfr"));
+        let whole = dir.path().join(format!("{name}-whole.jfr"));
+        std::fs::write(&file, bytes).unwrap();
+        let out = command(&["recover", "-o", whole.to_str().unwrap()], &file);
+        assert_eq!(out.code(), Some(0), "{out}");
+        let (before, after) = (events(&file), events(&whole));
+        assert_eq!(before.len(), after.len());
+        assert!(before.len() > least);
+        let mut differ = 0;
+        for (before, after) in before.iter().zip(&after) {
+            if before != after {
+                // What the JDK's printer cannot do without has a stand-in.
+                assert!(
+                    after.to_string().contains("<lost>"),
+                    "{before} became {after}"
+                );
+                differ += 1;
+            }
+        }
+        assert!(differ < 10, "{name}: {differ} differ");
+    }
+}
+
 #[test]
 fn recovered_files_open_in_every_jdk() {
     let test = "recovered_files_open_in_every_jdk";

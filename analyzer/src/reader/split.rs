@@ -284,6 +284,7 @@ fn next_start(file: &[u8], from: usize, enclosing: Option<&Header>) -> Option<Fo
             Start::Chunk(header) | Start::Foreign(_, header)
                 if enclosing.is_some_and(|own| {
                     (own.start_nanos, own.start_ticks) == (header.start_nanos, header.start_ticks)
+                        && !is_whole(file, at, &header)
                 }) =>
             {
                 None
@@ -294,6 +295,16 @@ fn next_start(file: &[u8], from: usize, enclosing: Option<&Header>) -> Option<Fo
             Start::Foreign(..) => Some((at, None)),
         }
     })
+}
+
+/// Whether the header at `at` heads a whole chunk, whatever came before it: one that was cut off may
+/// stand before itself, where a transfer was begun again.
+fn is_whole(file: &[u8], at: usize, header: &Header) -> bool {
+    let end = usize::try_from(header.size)
+        .ok()
+        .and_then(|size| at.checked_add(size));
+    header.state == State::Finished
+        && end.is_some_and(|end| end == file.len() || start_at(file, end).is_some())
 }
 
 /// If the header at `found` is the copy that a flush left inside a chunk whose own header is lost:
