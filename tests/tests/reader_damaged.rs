@@ -180,7 +180,7 @@ fn the_old_format_is_refused_with_a_sentence() {
 
 /// Every event with its time and values, as one line of JSON each.
 fn events(file: &Path) -> Vec<serde_json::Value> {
-    let out = command(&["events", "--format", "json"], file);
+    let out = command(&["events", "--format", "json", "--stack-depth", "4"], file);
     let mut json: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
     let events = json["events"].as_array_mut().unwrap();
     for event in events.iter_mut() {
