@@ -30,11 +30,13 @@ impl Child {
         Self { command }
     }
 
-    /// The `java` launcher of that JDK. Under `nohup` it starts with SIGHUP back at its default: a JVM leaves an
-    /// ignored one alone, and `-Xcheck:jni` of JDK 11 then complains about that.
+    /// The `java` launcher of that JDK. Under `nohup`, or in the background of a script, it starts with the signals
+    /// that are ignored there back at their defaults: a JVM leaves an ignored one alone, and `-Xcheck:jni` of JDK 11
+    /// then complains about that.
     pub fn java(jdk: &Jdk) -> Self {
-        if ignores_hangup() {
-            Self::new("env").arg("--default-signal=HUP").arg(jdk.java())
+        if ignores_signals_of_a_jvm() {
+            let signals = "--default-signal=HUP,INT,QUIT,TERM";
+            Self::new("env").arg(signals).arg(jdk.java())
         } else {
             Self::new(jdk.java())
         }
@@ -195,13 +197,14 @@ impl Drop for Running {
     }
 }
 
-/// Whether SIGHUP, signal 1, is ignored here and so in what we start.
-fn ignores_hangup() -> bool {
+/// Whether this process ignores SIGHUP, SIGINT, SIGQUIT or SIGTERM, which its children inherit.
+fn ignores_signals_of_a_jvm() -> bool {
+    const MASK: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 14;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     ignored
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask & 1 == 1)
+        .is_some_and(|mask| mask & MASK != 0)
 }
 
 fn read(path: &Path) -> String {
