@@ -5,13 +5,11 @@ mod support;
 #[path = "support/tools.rs"]
 mod tools;
 
-use jfr_chains_tests::{Child, scratch};
-use jfr_format::header::Header;
+use jfr_chains_tests::scratch;
 use jfr_format::schema;
-use jfr_writer::{Clock, Options, Recording};
+use jfr_writer::{Options, Recording};
 use std::path::Path;
-use std::time::Duration;
-use support::{CLOCK, emit_all};
+use support::{CLOCK, behind_a_jvms, emit_all};
 use tools::{count, counts, jfr, judges};
 
 /// A closed recording with each event type `times` times.
@@ -209,31 +207,8 @@ fn files_of_two_processes_behind_each_other_keep_their_own_constants() {
 fn a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock() {
     for jdk in judges("a_chunk_behind_a_jvms_own_is_read_with_the_jvms_clock") {
         let dir = scratch("jdk_appended").unwrap();
-        let jvm = dir.path().join("jvm.jfr");
-        let run = Child::java(&jdk)
-            .arg(format!(
-                "-XX:StartFlightRecording=filename={},settings=profile",
-                jvm.display()
-            ))
-            .arg("--version")
-            .run(Duration::from_secs(120))
-            .unwrap();
-        assert!(run.ok(), "{run}");
-        let mut both = std::fs::read(&jvm).unwrap();
+        let (jvm, both) = behind_a_jvms(&jdk, dir.path(), 2);
         let before = counts(&jdk, &jvm);
-        let header = Header::parse(&both).unwrap();
-        let clock = Clock::of_header(&header);
-
-        let own = dir.path().join("own.jfr");
-        let options = Options {
-            object_size: jdk.release() > 17,
-            ..Options::default()
-        };
-        let start = clock.ticks_at(header.start_nanos + header.duration_nanos);
-        let mut recording = Recording::open(&own, clock, start, options).unwrap();
-        emit_all(&mut recording, start + 1_000, 2);
-        assert!(recording.close(start + 1_000_000_000).error.is_none());
-        both.extend(std::fs::read(&own).unwrap());
         let file = dir.path().join("both.jfr");
         std::fs::write(&file, both).unwrap();
 

@@ -13,14 +13,12 @@ mod support;
 #[path = "support/tools.rs"]
 mod tools;
 
-use jfr_chains_tests::{Child, Jdk, content_type, scratch};
-use jfr_format::header::Header;
+use jfr_chains_tests::{content_type, scratch};
 use jfr_format::schema;
-use jfr_writer::{Clock, Options, Recording};
+use jfr_writer::{Options, Recording};
 use jmc::{Detail, count, judge};
 use std::path::Path;
-use std::time::Duration;
-use support::{CLOCK, emit_all};
+use support::{CLOCK, behind_a_jvms, emit_all};
 use tools::judges;
 
 #[test]
@@ -128,7 +126,8 @@ fn live_cut_rotated_and_appended_files_are_read_in_full() {
     recording.close(CLOCK.ticks + 1_000_000_000);
 
     for jdk in judges(test) {
-        append_to_a_jvms(&jdk, dir.path(), &folder);
+        let (_, both) = behind_a_jvms(&jdk, dir.path(), 3);
+        std::fs::write(folder.join(format!("z{}.jfr", jdk.release())), both).unwrap();
         expected.push(3);
     }
 
@@ -162,34 +161,6 @@ fn live_cut_rotated_and_appended_files_are_read_in_full() {
             .iter()
             .any(|line| line.starts_with("TYPE|jdk.JVMInformation|"))
     );
-}
-
-/// Puts a recording of the JVM with a chunk of ours behind it into `folder`.
-fn append_to_a_jvms(jdk: &Jdk, scratch: &Path, folder: &Path) {
-    let jvm = scratch.join("jvm.jfr");
-    let run = Child::java(jdk)
-        .arg(format!(
-            "-XX:StartFlightRecording=filename={},settings=profile",
-            jvm.display()
-        ))
-        .arg("--version")
-        .run(Duration::from_secs(120))
-        .unwrap();
-    assert!(run.ok(), "{run}");
-    let mut both = std::fs::read(&jvm).unwrap();
-    let header = Header::parse(&both).unwrap();
-    let clock = Clock::of_header(&header);
-    let start = clock.ticks_at(header.start_nanos + header.duration_nanos);
-    let own = scratch.join("own.jfr");
-    let options = Options {
-        object_size: jdk.release() > 17,
-        ..Options::default()
-    };
-    let mut recording = Recording::open(&own, clock, start, options).unwrap();
-    emit_all(&mut recording, start + 1_000, 3);
-    recording.close(start + 1_000_000);
-    both.extend(std::fs::read(&own).unwrap());
-    std::fs::write(folder.join(format!("z{}.jfr", jdk.release())), both).unwrap();
 }
 
 #[test]

@@ -2,9 +2,11 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+use jfr_chains_tests::{Child, Jdk};
 use jfr_format::entity::{
     ClassInfo, FrameInfo, FrameKind, LoaderInfo, MethodInfo, StackInfo, ThreadInfo,
 };
+use jfr_format::header::Header;
 use jfr_format::path::{ChainPath, Edge, Link, Root, RootKind};
 use jfr_format::schema::events::{
     AgentStatus, CoreInput, CostBudget, GateRefusals, HeapFloor, Hop, LeakCandidate, OomProjection,
@@ -13,8 +15,9 @@ use jfr_format::schema::events::{
 use jfr_format::schema::{AnyEvent, Bytes, EpochMillis, Name, Nanos, Share};
 use jfr_writer::disk::Disk;
 use jfr_writer::{ChainSample, Clock, Options, Recording};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// 2023-11-14T22:13:20Z at tick 5,000,000,000, ns ticks.
 pub const CLOCK: Clock = Clock {
@@ -287,4 +290,33 @@ pub fn write_at(file: &Path, ticks_per_second: i64) {
     assert!(recording.emit_chain(at(5_005), &path(), &sample));
     assert!(recording.emit(at(5_005), &chain_event(1)));
     assert!(recording.close(at(6_000)).error.is_none());
+}
+
+/// Has a JVM record itself into `jvm.jfr` of that folder and puts a chunk of ours with that many of every event behind
+/// it, by the JVM's clock: the path of the former, the bytes of both.
+pub fn behind_a_jvms(jdk: &Jdk, folder: &Path, events: i64) -> (PathBuf, Vec<u8>) {
+    let jvm = folder.join("jvm.jfr");
+    let run = Child::java(jdk)
+        .arg(format!(
+            "-XX:StartFlightRecording=filename={},settings=profile",
+            jvm.display()
+        ))
+        .arg("--version")
+        .run(Duration::from_secs(120))
+        .unwrap();
+    assert!(run.ok(), "{run}");
+    let mut both = std::fs::read(&jvm).unwrap();
+    let header = Header::parse(&both).unwrap();
+    let clock = Clock::of_header(&header);
+    let start = clock.ticks_at(header.start_nanos + header.duration_nanos);
+    let own = folder.join("own.jfr");
+    let options = Options {
+        object_size: jdk.release() > 17,
+        ..Options::default()
+    };
+    let mut recording = Recording::open(&own, clock, start, options).unwrap();
+    emit_all(&mut recording, start + 1_000, events);
+    assert!(recording.close(start + 1_000_000_000).error.is_none());
+    both.extend(std::fs::read(&own).unwrap());
+    (jvm, both)
 }
