@@ -150,17 +150,13 @@ impl Into {
         let name = format!("zip member {name}");
         let mut head = [0; 4];
         let mut member = BufReader::new(member);
-        let mut len = 0;
-        while let Some(rest) = head.get_mut(len..).filter(|rest| !rest.is_empty()) {
-            match member.read(rest) {
-                Ok(0) => break,
-                Ok(read) => len += read,
-                Err(error) => {
-                    self.lost(format!("{name}: {error}"));
-                    return Ok(());
-                }
+        let len = match lz4::fill(&mut member, &mut head) {
+            Ok(len) => len,
+            Err(error) => {
+                self.lost(format!("{name}: {error}"));
+                return Ok(());
             }
-        }
+        };
         let head = head.get(..len).unwrap_or(&[]);
         let whole = head.chain(member);
         match Format::of(head) {

@@ -103,7 +103,7 @@ fn sentence(error: io::Error) -> io::Error {
 }
 
 /// Reads until the buffer is full or the stream ends.
-fn fill(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+pub(super) fn fill(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match stream.read(rest) {

@@ -164,7 +164,8 @@ impl PlainEvents {
 /// Bytes that are read of a head.
 const HEAD: usize = 3;
 
-/// Counts the event at `at`, which starts before the last two bytes of `heads`, and returns its end; `None` where it has another head.
+/// Counts the event at `at`, which starts before the last two bytes of `heads`, and returns its end;
+/// `None` where it has another head.
 #[inline(always)]
 fn step(heads: &[u8], at: usize, ids: &PlainIds, sums: &mut [u64]) -> Option<usize> {
     let &[size, low, high] = heads.get(at..)?.first_chunk::<HEAD>()?;
