@@ -7,6 +7,11 @@ mod recordings;
 mod rows;
 mod walk;
 
+use comfy_table::{CellAlignment, Table, presets};
+use serde_json::Value;
+use std::io::Write as _;
+use std::path::Path;
+
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
@@ -31,4 +36,24 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         Which::Reader(options) => reader::run(options),
         Which::Walk(options) => walk::run(options),
     }
+}
+
+/// An empty Markdown table with these columns; all behind the first `left` hold numbers.
+fn markdown(columns: &[&str], left: usize) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN);
+    table.set_header(columns);
+    for column in table.column_iter_mut().skip(left) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// Adds a row to a file of records, one JSON object a line.
+fn append(records: &Path, row: &Value) -> anyhow::Result<()> {
+    let mut file = std::fs::File::options()
+        .append(true)
+        .create(true)
+        .open(records)?;
+    Ok(writeln!(file, "{row}")?)
 }

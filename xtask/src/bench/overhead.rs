@@ -7,8 +7,9 @@
 mod share;
 
 use super::measure::machine;
+use crate::bench::{append, markdown};
 use anyhow::Context as _;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use jfr_chains_tests::{Child, Collector, Jdk, agent_argument_of, java_fixtures, scratch};
 use serde_json::{Value, json};
 use share::Share;
@@ -92,9 +93,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 let nothing = runs.first().map(Vec::as_slice).unwrap_or_default();
                 let row = record(&jdk, collector, *way, [row, nothing], &machine);
                 if let Some(records) = &options.records {
-                    let mut file = std::fs::File::options();
-                    let mut file = file.append(true).create(true).open(records)?;
-                    writeln!(file, "{row}")?;
+                    append(records, &row)?;
                 }
                 rows.push(row);
             }
@@ -219,19 +218,17 @@ fn record(
 }
 
 fn table(rows: &[Value]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header([
-        "JDK",
-        "beside the program",
-        "CPU, s",
-        "wall, s",
-        "work in the same CPU time",
-        "work in the same wall time",
-    ]);
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let mut table = markdown(
+        &[
+            "JDK",
+            "beside the program",
+            "CPU, s",
+            "wall, s",
+            "work in the same CPU time",
+            "work in the same wall time",
+        ],
+        2,
+    );
     for row in rows {
         let text = |path: &str| {
             row.pointer(path)

@@ -1,6 +1,7 @@
 //! Measured rows: a table for people, a JSON record for the docs.
 
-use comfy_table::{CellAlignment, Table, presets};
+use crate::bench::markdown;
+use comfy_table::Table;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -44,20 +45,18 @@ impl Row {
 
 /// A Markdown table of rows of one recording.
 pub fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header([
-        "way",
-        "events",
-        "reading, wall s",
-        "reading, CPU s",
-        "process, wall s",
-        "process, CPU s",
-        "private MiB",
-    ]);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let mut table = markdown(
+        &[
+            "way",
+            "events",
+            "reading, wall s",
+            "reading, CPU s",
+            "process, wall s",
+            "process, CPU s",
+            "private MiB",
+        ],
+        1,
+    );
     for row in rows {
         let number = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
         let seconds = |value: Option<f64>| value.map_or(String::new(), |s| format!("{s:.2}"));

@@ -9,6 +9,7 @@ mod cell;
 mod log;
 mod row;
 
+use crate::bench::append;
 use crate::bench::measure::machine;
 use anyhow::Context as _;
 use cell::{Cell, Way};
@@ -75,11 +76,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             let row = row.json(cell, &machine);
             eprintln!("  {row}");
             if let Some(records) = &options.records {
-                let mut file = std::fs::File::options()
-                    .append(true)
-                    .create(true)
-                    .open(records)?;
-                writeln!(file, "{row}")?;
+                append(records, &row)?;
             }
             rows.push(row);
         }

@@ -4,7 +4,8 @@ use super::cell::Cell;
 use super::log::{
     Pause, Said, Stop, Window, is_collection, longest_stall, median_and_longest, throughput,
 };
-use comfy_table::{CellAlignment, Table, presets};
+use crate::bench::markdown;
+use comfy_table::Table;
 use serde_json::{Value, json};
 
 /// What one way did and what it cost; milliseconds unless said.
@@ -107,25 +108,23 @@ fn round(number: f64) -> f64 {
 
 /// A Markdown table of records.
 pub fn table(rows: &[Value]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header([
-        "JDK",
-        "objects, threads",
-        "holder",
-        "way",
-        "chain",
-        "signal to chain, s",
-        "longest stall, ms (before)",
-        "stops: sum, longest ms",
-        "throughput",
-        "young pauses, median ms (before)",
-        "full pause, ms (before)",
-        "native MiB",
-    ]);
-    for column in table.column_iter_mut().skip(5) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let mut table = markdown(
+        &[
+            "JDK",
+            "objects, threads",
+            "holder",
+            "way",
+            "chain",
+            "signal to chain, s",
+            "longest stall, ms (before)",
+            "stops: sum, longest ms",
+            "throughput",
+            "young pauses, median ms (before)",
+            "full pause, ms (before)",
+            "native MiB",
+        ],
+        5,
+    );
     for row in rows {
         let number = |path: &str| row.pointer(path).and_then(Value::as_f64);
         let shown = |path: &str, digits: usize| {
