@@ -90,6 +90,7 @@ mod tests {
 
     use super::super::Recording;
     use super::super::chunk::resync;
+    use super::super::walk::Head;
     use super::*;
 
     /// The chunks of a recording that a JVM and the agent wrote.
@@ -137,5 +138,46 @@ mod tests {
             }
         }
         assert!(same > 100 && refused > 5, "{same} same, {refused} refused");
+    }
+    #[test]
+    fn a_second_half_that_the_first_does_not_lead_to_is_not_taken() {
+        let recording = recording();
+        let mut swallowed = 0;
+        for chunk in recording.chunks() {
+            let heads: Vec<Head> =
+                std::iter::successors(head(chunk.bytes, header::LEN).ok(), |h| {
+                    head(chunk.bytes, h.end).ok()
+                })
+                .collect();
+            // Every beginning of the chunk has another middle.
+            for last in heads.iter().filter(|last| last.end > SHORTEST) {
+                let mut bytes = chunk.bytes[..last.end].to_vec();
+                let middle = header::LEN + (bytes.len() - header::LEN) / 2;
+                let at = heads.partition_point(|head| head.at < middle);
+                let [before, second] = [at - 1, at].map(|at| heads[at]);
+                let counted = |head: &Head| chunk.types.event_index(head.type_id).is_some();
+                let Ok(size @ 3..0x80) = u8::try_from(second.end - before.at) else {
+                    continue;
+                };
+                if ![before, second].iter().all(counted) {
+                    continue;
+                }
+                let search = resync(chunk.header(), &bytes);
+                let halves = |bytes: &[u8]| walk(bytes, header::LEN, &chunk.types, &search);
+                let Some(sound) = halves(&bytes) else {
+                    continue;
+                };
+                // An event that takes in the one in the middle: no gap, but no event starts there either.
+                bytes[before.at] = size;
+                let whole = Walk::past_damage(&bytes, header::LEN, &chunk.types, search);
+                assert_eq!((whole.total() + 1, whole.gaps.len()), (sound.total(), 0));
+                assert_eq!(halves(&bytes), None);
+                swallowed += 1;
+            }
+        }
+        assert!(
+            swallowed > 0,
+            "no beginning has two short events in its middle"
+        );
     }
 }
